@@ -1,0 +1,170 @@
+package broker
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/actor"
+)
+
+// Link is the connection's side of the base. There is one per attempt to connect, and it carries the attempt's epoch: on
+// a link that is over every method does nothing or returns ErrLinkClosed, so that a late callback of a driver cannot
+// harm the next connection. All methods may be called from any goroutine, driver callbacks included; only Dial, Replay,
+// Room, Accept, AcceptBatch and Push may block.
+type Link struct {
+	epoch uint64
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	host  linkHost
+	in    *inbound
+	fan   *fanout
+	self  actor.Ref
+	cfg   *Config
+	label string
+	log   *slog.Logger
+	socks sockets
+}
+
+// linkHost is what a Link needs of its engine; it hides the engine's type parameters.
+type linkHost interface {
+	settle(l *Link, t Token, receipt any, err error)
+	settleThrough(l *Link, t Token, err error)
+	replay(ctx context.Context, l *Link, conn any) error
+}
+
+// Context ends with the connection; its cause says why.
+func (l *Link) Context() context.Context { return l.ctx }
+
+// Self is the broker actor.
+func (l *Link) Self() actor.Ref { return l.self }
+
+// Label is the redacted endpoint label.
+func (l *Link) Label() string { return l.label }
+
+// Log is the actor's logger. Texts given to it are not redacted: use Label for the endpoint and Redact for the rest.
+func (l *Link) Log() *slog.Logger { return l.log }
+
+// Lost reports that the connection is over. The first report counts; called inside Connect it fails the attempt. A nil
+// cause is ErrServeReturned.
+func (l *Link) Lost(cause error) {
+	if cause == nil {
+		cause = ErrServeReturned
+	}
+	l.end(cause)
+}
+
+// Dial opens a socket with Config.Dialer and lends it out: the base counts and stamps what is read from it for the idle
+// deadline and closes it hard at the end of the link. Hand it to the driver as its dialer, as often as the driver
+// wants. It ends with ctx or with the link, whichever is first.
+func (l *Link) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	dial := l.cfg.Dialer
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	if l.socks.isClosed() {
+		return nil, ErrLinkClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	nc, err := dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return l.Adopt(nc)
+}
+
+// Adopt takes over a socket that was opened elsewhere, with the same care as one of Dial; use the returned one. On a link
+// that is over it closes nc and returns ErrLinkClosed.
+func (l *Link) Adopt(nc net.Conn) (net.Conn, error) {
+	c, err := l.socks.adopt(nc)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// NoteInbound counts as received bytes for the idle deadline; for a driver that does not take its sockets from Dial or
+// Adopt.
+func (l *Link) NoteInbound() { l.socks.noteRead() }
+
+// LastRead returns when something was last received, and LastWrite when something was last sent, over the sockets of
+// this link; the zero time before the first.
+func (l *Link) LastRead() time.Time { return l.socks.at(&l.socks.read) }
+
+// LastWrite is described at LastRead.
+func (l *Link) LastWrite() time.Time { return l.socks.at(&l.socks.wrote) }
+
+// Replay applies the desired subscriptions to conn, the connection that Connect is about to return, and waits until the
+// pass has ended; a protocol whose handshake wants them at a certain point calls it inside Connect. From then on the
+// base keeps conn in line with the desired set. A subscription that fails is a warning and an event, not an error of
+// Replay; it returns an error when ctx or the link ended, or when conn is no Subscriber of the protocol's payload. For a
+// protocol that does not call it the base runs the pass when Serve has started.
+func (l *Link) Replay(ctx context.Context, conn any) error { return l.host.replay(ctx, l, conn) }
+
+// Settle ends one envelope with the peer's answer. Nil is Acked, and receipt becomes Receipt.Detail; a receipt that is
+// the Outcome Written says that nothing confirms this one. An error made by Rejected is final; any other leaves the
+// outcome unknown, and the envelope is sent again. A repeated Settle does nothing. A nil for a link that is over still
+// counts while its envelope waits to be sent again.
+func (l *Link) Settle(t Token, receipt any, err error) { l.host.settle(l, t, receipt, err) }
+
+// SettleThrough settles everything dispatched on this link up to and including t, as AMQP's "multiple" does. It does
+// nothing on a link that is over.
+func (l *Link) SettleThrough(t Token, err error) { l.host.settleThrough(l, t, err) }
+
+// Room waits until the inbound window has a place and says how many: the size of the next poll, fetch or read. When the
+// window was full it waits until a quarter of it is free again.
+func (l *Link) Room() (int, error) { return l.in.roomFor(l) }
+
+// InboundWindow is the configured bound: a prefetch, a receive maximum, a pull size.
+func (l *Link) InboundWindow() int { return l.in.limit }
+
+// Accept takes a place in the window for one inbound message and waits for one. ref and id come back in the Ack; a ref
+// that is a pointer the driver has anyway costs no allocation. Ref nil and id 0 mean that the peer wants no verdict.
+// Every Accept is followed by exactly one Deliver or Delivery.Nack.
+func (l *Link) Accept(ref any, id uint64) (Delivery, error) { return l.in.accept(l, ref, id, 1, true) }
+
+// AcceptBatch is Accept for one message to an actor that stands for n messages of the peer: it takes n places, waiting
+// for the first. n below 1 counts as 1.
+func (l *Link) AcceptBatch(ref any, id uint64, n int) (Delivery, error) {
+	return l.in.accept(l, ref, id, max(1, n), true)
+}
+
+// TryAccept is Accept for callbacks on a driver's read path: ErrBufferFull instead of waiting.
+func (l *Link) TryAccept(ref any, id uint64) (Delivery, error) {
+	return l.in.accept(l, ref, id, 1, false)
+}
+
+// Deliver tells msg to the subscribers of the keys, each of them once; the verdict falls when all are done, with the
+// first error. A message without a subscriber is refused with ErrNoSubscriber, to be delivered again after a second.
+// msg is shared by the subscribers.
+func (l *Link) Deliver(d Delivery, msg any, keys ...string) {
+	var refs []actor.Ref
+	if len(keys) > 0 {
+		refs = l.fan.get(keys[0])
+	}
+	if len(keys) > 1 {
+		refs = slices.Clone(refs)
+		for _, k := range keys[1:] {
+			for _, r := range l.fan.get(k) {
+				if !slices.Contains(refs, r) {
+					refs = append(refs, r)
+				}
+			}
+		}
+	}
+	l.in.deliver(d, msg, refs)
+}
+
+// Push is Accept and Deliver for a peer that wants no verdicts. It waits while the window is full.
+func (l *Link) Push(key string, msg any) error {
+	d, err := l.in.accept(l, nil, 0, 1, true)
+	if err != nil {
+		return err
+	}
+	l.in.deliver(d, msg, l.fan.get(key))
+	return nil
+}
