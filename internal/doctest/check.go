@@ -95,8 +95,12 @@ func (c *checker) write(units []unit) error {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
-		for i, src := range u.files {
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("listing%d.go", i+1)), []byte(src), 0o600); err != nil {
+		for i, f := range u.files {
+			name := fmt.Sprintf("listing%d.go", i+1)
+			if f.test {
+				name = fmt.Sprintf("listing%d_test.go", i+1)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(f.src), 0o600); err != nil {
 				return err
 			}
 		}
@@ -125,23 +129,24 @@ func (c *checker) build(ctx context.Context, units []unit) ([]problem, error) {
 		args = append(args, "-o", bin+string(filepath.Separator))
 	}
 	for _, args := range [][]string{append(args, "./..."), {"vet", "./..."}} {
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = c.work
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-		case errors.As(err, &exit) && ctx.Err() == nil:
-			if found := c.compilerProblems(string(out)); len(found) > 0 {
-				return found, nil
-			}
-			return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, out)
-		default:
-			return nil, fmt.Errorf("go %s: %w", args[0], err)
+		out, err := c.goCommand(ctx, args...)
+		if err == nil {
+			continue
 		}
+		if found := c.compilerProblems(out); len(found) > 0 && ctx.Err() == nil {
+			return found, nil
+		}
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, out)
 	}
 	return nil, nil
+}
+
+func (c *checker) goCommand(ctx context.Context, args ...string) (output string, err error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = c.work
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // position is file:line of the compiler or of vet, with or without a column.
@@ -165,27 +170,41 @@ func (c *checker) compilerProblems(out string) (found []problem) {
 	return found
 }
 
-// runAll runs the programs, as many at a time as there are processors.
+// runAll runs programs and tests, as many at a time as there are processors.
 func (c *checker) runAll(ctx context.Context, units []unit) (wrong []problem) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, u := range units {
-		if !u.run {
-			continue
-		}
+	try := func(u unit, f func(context.Context, unit) string) {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			if text := c.run(ctx, u); text != "" {
+			if text := f(ctx, u); text != "" {
 				mu.Lock()
 				wrong = append(wrong, problem{u.first.page, u.first.line, text})
 				mu.Unlock()
 			}
 		})
 	}
+	for _, u := range units {
+		if u.run {
+			try(u, c.run)
+		}
+		if u.tests {
+			try(u, c.test)
+		}
+	}
 	wg.Wait()
 	return wrong
+}
+
+// test runs the test functions of one package; empty if they pass.
+func (c *checker) test(ctx context.Context, u unit) string {
+	out, err := c.goCommand(ctx, "test", "-count=1", "-timeout", c.limit.String(), "./"+u.dir)
+	if err != nil {
+		return fmt.Sprintf("the test failed: %v\n%s", err, out)
+	}
+	return ""
 }
 
 // run runs one program; empty if it did what the page says.

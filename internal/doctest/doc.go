@@ -8,7 +8,8 @@
 //     empty folder, for at most 20 seconds; it must exit with status 0. If the next fenced block of the page is marked
 //     text, and no heading and no more than one paragraph stands between them, that block is the program's standard
 //     output, to the letter but for white space at the end of lines.
-//   - One that consists of declarations gets a package clause and its imports.
+//   - One that consists of declarations gets a package clause and its imports. One with test functions is a test file,
+//     and its tests are run.
 //   - One that consists of statements is put into testdata/statements.tmpl: a handler, with ctx and msg, and with sys, a
 //     *actor.System, and ref, an actor.Ref.
 //

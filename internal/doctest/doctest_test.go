@@ -41,16 +41,21 @@ func TestListings(t *testing.T) {
 		p.page = strings.TrimPrefix(p.page, root+string(filepath.Separator))
 		t.Error(p)
 	}
-	ran := 0
-	for _, u := range units {
-		if u.run {
-			ran++
-		}
-	}
+	ran := count(units, func(u unit) bool { return u.run })
+	tests := count(units, func(u unit) bool { return u.tests })
 	if ran == 0 {
 		t.Error("no listing of the documentation was run: the test looks in the wrong place")
 	}
-	t.Logf("%d packages compiled, %d programs run", len(units), ran)
+	t.Logf("%d packages compiled, %d programs run, %d packages tested", len(units), ran, tests)
+}
+
+func count(units []unit, pred func(unit) bool) (n int) {
+	for _, u := range units {
+		if pred(u) {
+			n++
+		}
+	}
+	return n
 }
 
 func mentions(t *testing.T, files []string, what string) bool {
@@ -133,6 +138,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			"page.md:2: the program prints\nhello\n\nthe page says\nhallo"},
 		"fails": {[]string{"'''go", "package main", "", `import "os"`, "", "func main() { os.Exit(3) }", "'''"},
 			"page.md:2: the program failed: exit status 3"},
+		"test":             {[]string{"'''go", "func TestX(t *testing.T) { t.Error(\"broken\") }", "'''"}, "page.md:2: the test failed"},
 		"not formatted":    {[]string{"'''go", "func f( ) {}", "'''"}, "page.md:2: the listing is not formatted"},
 		"no Go":            {[]string{"'''go", "func {", "'''"}, "page.md:2: the listing is neither"},
 		"no such template": {[]string{"<!-- doctest: in=nope -->", "'''go", "f()", "'''"}, "page.md:3: there is no template nope.tmpl"},
@@ -171,6 +177,8 @@ func TestCheckAcceptsWhatIsRight(t *testing.T) {
 		"It prints", "", "'''text", "at PLACE", "'''", "",
 		"'''go", "type celsius float64", "'''", "",
 		"Goes on:", "", "<!-- doctest: continue -->", "'''go", "var boiling = celsius(100)", "'''", "",
+		"<!-- doctest: continue -->",
+		"'''go", "func TestBoiling(t *testing.T) {", "\tif boiling != 100 {", "\t\tt.Error(boiling)", "\t}", "}", "'''", "",
 		"<!-- doctest: in=calc -->", "'''go", "fmt.Println(strings.Repeat(\"ab\", double(2)))", "'''", "",
 		"'''text", "abababab", "'''", "",
 		"<!-- doctest: compile it never ends -->", "'''go", "package main", "", "func main() {", "\tfor {", "\t}", "}", "'''", "",
@@ -180,14 +188,10 @@ func TestCheckAcceptsWhatIsRight(t *testing.T) {
 	if len(wrong) > 0 {
 		t.Errorf("found %q", wrong)
 	}
-	ran := 0
-	for _, u := range units {
-		if u.run {
-			ran++
-		}
-	}
-	if len(units) != 4 || ran != 2 {
-		t.Errorf("%d packages, %d run; want 4 and 2", len(units), ran)
+	ran := count(units, func(u unit) bool { return u.run })
+	tests := count(units, func(u unit) bool { return u.tests })
+	if len(units) != 4 || ran != 2 || tests != 1 {
+		t.Errorf("%d packages, %d run, %d tested; want 4, 2 and 1", len(units), ran, tests)
 	}
 }
 

@@ -21,9 +21,17 @@ type unit struct {
 	dir   string // from the module's root
 	main  bool
 	run   bool
+	tests bool // has test functions, which are run
 	first listing
 	last  listing // whose output is the program's
-	files []string
+	files []file
+}
+
+// file is one Go file of a unit.
+type file struct {
+	src  string
+	main bool
+	test bool // has test functions
 }
 
 // units turns the listings of one page into packages. templates is the folder of the templates.
@@ -45,49 +53,63 @@ func units(prefix, templates string, all []listing) (found []unit, wrong []probl
 		if join && found[len(found)-1].main {
 			pkg = "main"
 		}
-		src, isMain, err := source(templates, pkg, l)
+		f, err := source(templates, pkg, l)
 		if err != nil {
 			wrong = append(wrong, problem{l.page, l.line, err.Error()})
 			continue
 		}
 		if !join {
-			found = append(found, unit{dir: fmt.Sprintf("%s%d", prefix, i+1), main: isMain, run: isMain, first: l})
+			found = append(found, unit{dir: fmt.Sprintf("%s%d", prefix, i+1), main: f.main, run: f.main, first: l})
 		}
 		u := &found[len(found)-1]
-		u.files = append(u.files, src)
+		u.files = append(u.files, f)
 		u.last = l
 		u.run = u.run && !l.rule.noRun
+		u.tests = u.tests || f.test && !l.rule.noRun
 	}
 	return found, wrong
 }
 
 // source is the Go file made of a listing, with line directives so that errors name the page.
-func source(templates, pkg string, l listing) (src string, isMain bool, err error) {
+func source(templates, pkg string, l listing) (file, error) {
 	at := fmt.Sprintf("//line %s:%d\n", l.page, l.line)
-	whole := at + l.text
+	whole, complete := at+l.text, false
+	var err error
 	switch {
 	case l.rule.in != "":
 		whole, err = fill(templates, l.rule.in, at, l.text)
 	case parses(l.text) == nil:
+		complete = true // and has its own imports
 	case parses("package p; "+l.text) == nil:
 		whole = "package " + pkg + "\n\n" + at + l.text
 	case parses("package p; func _() {\n"+l.text+"\n}") == nil:
 		whole, err = fill(templates, "statements", at, l.text)
 	default:
-		return "", false, fmt.Errorf("the listing is neither a file nor declarations nor statements: %w", parses(l.text))
+		err = fmt.Errorf("the listing is neither a file nor declarations nor statements: %w", parses(l.text))
 	}
 	if err != nil {
-		return "", false, err
+		return file{}, err
 	}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", whole, parser.ParseComments)
 	if err != nil {
-		return "", false, fmt.Errorf("the listing does not parse: %w", err)
+		return file{}, fmt.Errorf("the listing does not parse: %w", err)
 	}
-	if strings.HasPrefix(whole, at) {
-		return whole, f.Name.Name == "main", nil // a complete file has its own imports
+	if !complete {
+		whole = withImports(whole, fset, f)
 	}
-	return withImports(whole, fset, f), f.Name.Name == "main", nil
+	return file{src: whole, main: f.Name.Name == "main", test: hasTests(f)}, nil
+}
+
+// hasTests says whether the go command would find something to run in a file.
+func hasTests(f *ast.File) bool {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && len(fn.Type.Params.List) == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // fill puts a listing into a template.
