@@ -122,8 +122,8 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// Hole(true) keeps every link open, present and future, and lets nothing pass, a close or reset of an end included.
-// Hole(false) lifts it: what was held back arrives, in order and complete.
+// Hole switches the hole: while it is on, every link stays open, present and future, and nothing passes, a close or
+// reset of an end included. When it is off again what was held back arrives, in order and complete.
 func (p *Proxy) Hole(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,11 +134,11 @@ func (p *Proxy) Hole(on bool) {
 	}
 }
 
-// Silent(true) makes the proxy accept new connections and read from them without ever answering or dialling the target.
-// Silent(false) ends that for newer ones; those accepted in between stay silent until they are closed or reset.
+// Silent switches silence: while it is on, new connections are accepted and read from, but never answered, and the target
+// is not dialled. Those accepted meanwhile stay silent when it is off again, until they are closed or reset.
 func (p *Proxy) Silent(on bool) { p.set(func(f *faults) { f.silent = on }) }
 
-// Split(true) writes every byte by itself, so that a reader sees a frame in pieces.
+// Split switches splitting: while it is on, every byte is written by itself, so that a reader sees a frame in pieces.
 func (p *Proxy) Split(on bool) { p.set(func(f *faults) { f.split = on }) }
 
 // Latency delays everything that is read from now on by d in each direction, without limiting how much is under way:

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,12 +17,12 @@ import (
 type graph map[string][]string
 
 // loadGraph asks the go command. It blocks for about a second.
-func loadGraph() (graph, error) {
+func loadGraph(ctx context.Context) (graph, error) {
 	root, err := findRoot()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("go", "list", "-e", "-deps", "-json=ImportPath,Imports", "./...")
+	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Imports", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -45,7 +45,7 @@ func TestModule(t *testing.T) {
 }
 
 func TestWhatUsersCompile(t *testing.T) {
-	g, err := loadGraph()
+	g, err := loadGraph(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

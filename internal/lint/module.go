@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -145,7 +146,7 @@ func findRoot() (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", fmt.Errorf("no go.mod in the current folder or above it")
+			return "", errors.New("no go.mod in the current folder or above it")
 		}
 		dir = up
 	}

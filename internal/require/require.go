@@ -54,7 +54,7 @@ func Namespaces(tb testing.TB) {
 		missing(tb, "there is no ip command; install the package iproute2 (make servers installs brokers only)")
 		return
 	}
-	if out, err := exec.Command("unshare", "--net", "true").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(tb.Context(), "unshare", "--net", "true").CombinedOutput(); err != nil {
 		missing(tb, "no network namespace can be created here, it takes Linux and root: "+err.Error()+" "+string(out))
 	}
 }
