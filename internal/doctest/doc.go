@@ -22,4 +22,6 @@
 // Listings that are no complete files, and templates, need not import what they use: the packages of imports.go are
 // imported for them. Every listing is formatted by gofmt. A listing that says nats://localhost:4222 talks to a server
 // that the test starts.
+//
+// The links between the pages of the repository are followed, too.
 package doctest
