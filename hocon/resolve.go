@@ -1,0 +1,329 @@
+package hocon
+
+import (
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxChain bounds how many values may depend on each other in one chain.
+	maxChain = 10000
+	// maxSteps and maxWeight bound the work and the result of documents that are built to explode. The weight of a
+	// value is what it takes up where it is written out: its text, and nodeWeight for each value inside.
+	maxSteps   = 4_000_000
+	maxWeight  = 64 << 20
+	nodeWeight = 16
+)
+
+// resolver replaces substitutions by values, on demand.
+type resolver struct {
+	env   func(string) (string, bool)
+	root  *cell
+	chain []*substitution
+	depth int
+	steps int
+	text  int
+	done  map[val]*result
+}
+
+// resolve merges layers, the lowest first, and replaces their substitutions.
+func resolve(layers []*object, env func(string) (string, bool)) (*object, error) {
+	if len(layers) == 0 {
+		return &object{}, nil
+	}
+	r := &resolver{env: env, done: make(map[val]*result)}
+	root := &obj{pos: layers[len(layers)-1].pos, cells: make(map[string]*cell), sealed: true}
+	for _, o := range layers {
+		root.open(o)
+	}
+	r.root = &cell{pos: root.pos, owner: root, memo: []memo{{v: root, done: true}}}
+	n, err := r.finish(root)
+	if err != nil {
+		return nil, err
+	}
+	return n.(*object), nil
+}
+
+// enter counts one step down; leave is to be called on the way up.
+func (r *resolver) enter(at pos) error {
+	r.depth++
+	r.steps++
+	if r.depth > maxChain {
+		return at.errorf("more than %d values depend on each other in a chain; is there a cycle?", maxChain)
+	}
+	if r.steps > maxSteps {
+		return at.errorf("the substitutions take more than %d steps to resolve", maxSteps)
+	}
+	return nil
+}
+
+func (r *resolver) leave() { r.depth-- }
+
+// value returns the value of a field. If the field is just being resolved, that is what was defined below, and
+// lookedBack is true.
+func (r *resolver) value(c *cell) (v val, lookedBack bool, err error) {
+	if c.active > 0 {
+		v, err = r.lookBack(c)
+		return v, true, err
+	}
+	v, err = r.lowest(c, len(c.layers))
+	return v, false, err
+}
+
+// lookBack returns what is defined below the layer that is being resolved. Where that layer is the field of a merged
+// object, the definitions below are first those of that field.
+func (r *resolver) lookBack(c *cell) (val, error) {
+	i := c.active - 1
+	var upper val
+	if m := c.layers[i].merged; m != nil && m.active > 0 {
+		var err error
+		if upper, err = r.lookBack(m); err != nil {
+			return nil, err
+		}
+	}
+	high, isObj := upper.(*obj)
+	if upper != nil && !isObj {
+		return upper, nil
+	}
+	lower, err := r.lowest(c, i)
+	if err != nil || upper == nil {
+		return lower, err
+	}
+	if low, ok := lower.(*obj); ok {
+		return merge([]*obj{low, high}), nil
+	}
+	return upper, nil
+}
+
+// lowest returns the value of the n lowest layers of a field.
+func (r *resolver) lowest(c *cell, n int) (val, error) {
+	if c.memo == nil {
+		c.memo = make([]memo, len(c.layers)+1)
+	}
+	if m := c.memo[n]; m.done || n == 0 {
+		return m.v, nil
+	}
+	if err := r.enter(c.pos); err != nil {
+		return nil, err
+	}
+	defer r.leave()
+	before := c.active
+	defer func() { c.active = before }()
+	v, err := r.stack(c, n)
+	if err != nil {
+		return nil, err
+	}
+	if o, ok := v.(*obj); ok {
+		o.sealed = true
+	}
+	c.memo[n] = memo{v, true}
+	return v, nil
+}
+
+// stack goes down the n lowest layers of a field, until one hides the rest.
+func (r *resolver) stack(c *cell, n int) (val, error) {
+	var objs []*obj
+	for i := n - 1; i >= 0; i-- {
+		c.active = i + 1
+		var v val
+		var err error
+		switch l := c.layers[i]; {
+		case l.add:
+			v, err = r.added(c, i)
+		case l.merged != nil:
+			v, _, err = r.value(l.merged)
+		default:
+			v, err = r.eval(l.written)
+		}
+		if err != nil {
+			return nil, err
+		}
+		o, ok := v.(*obj)
+		switch {
+		case ok:
+			objs = append(objs, o)
+		case v != nil && len(objs) == 0:
+			return v, nil
+		case v != nil:
+			i = 0
+		}
+	}
+	if len(objs) == 0 {
+		return nil, nil
+	}
+	for i, j := 0, len(objs)-1; i < j; i, j = i+1, j-1 {
+		objs[i], objs[j] = objs[j], objs[i]
+	}
+	return merge(objs), nil
+}
+
+// added resolves layer i, which is a +=, together with those directly below that are, too.
+func (r *resolver) added(c *cell, i int) (val, error) {
+	first := i
+	for first > 0 && c.layers[first-1].add {
+		first--
+	}
+	below, err := r.lowest(c, first)
+	if err != nil {
+		return nil, err
+	}
+	sum := &list{pos: c.layers[i].written.at()}
+	if below != nil {
+		elems, ok, err := r.elements(below)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, c.layers[first].written.at().errorf("+= adds to an array, but the value before is %s", kindOfVal(below))
+		}
+		sum.elems = append(sum.elems, elems...)
+	}
+	for k := first; k <= i; k++ {
+		c.active = k + 1
+		v, err := r.eval(c.layers[k].written)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			sum.elems = append(sum.elems, v)
+		}
+	}
+	return sum, nil
+}
+
+// eval returns the value of what is written.
+func (r *resolver) eval(n node) (val, error) {
+	if s, ok := n.(*scalar); ok {
+		return s, nil
+	}
+	if err := r.enter(n.at()); err != nil {
+		return nil, err
+	}
+	defer r.leave()
+	switch n := n.(type) {
+	case *array:
+		l := &list{pos: n.pos, elems: make([]val, 0, len(n.elems))}
+		for _, elem := range n.elems {
+			v, err := r.eval(elem)
+			if err != nil {
+				return nil, err
+			}
+			if v != nil {
+				l.elems = append(l.elems, v)
+			}
+		}
+		return l, nil
+	case *object:
+		return open(n), nil
+	case *substitution:
+		return r.substitute(n)
+	default:
+		return r.join(n.(*concat))
+	}
+}
+
+// substitute looks a substitution up: below the place its file was included, then from the root, then outside.
+func (r *resolver) substitute(s *substitution) (val, error) {
+	r.chain = append(r.chain, s)
+	defer func() { r.chain = r.chain[:len(r.chain)-1] }()
+	cycle := false
+	for _, prefix := range [][]string{s.prefix, nil} {
+		v, back, err := r.find(prefix, s.path)
+		if v != nil || err != nil {
+			return v, err
+		}
+		cycle = cycle || back
+		if len(s.prefix) == 0 {
+			break
+		}
+	}
+	if v := r.outside(s); v != nil || s.optional {
+		return v, nil
+	}
+	if cycle {
+		return nil, s.errorf("%s refers to itself, and there is no earlier value to look back at: %s", s, r.cycle())
+	}
+	return nil, s.errorf("%s has no value, neither in the configuration nor in the environment; define it, or write ${?%s} if it may be undefined", s, joinPath(s.path))
+}
+
+// cycle names the substitutions that led here.
+func (r *resolver) cycle() string {
+	var b strings.Builder
+	last := r.chain[len(r.chain)-1]
+	from := max(0, len(r.chain)-8)
+	if from > 0 {
+		b.WriteString("... > ")
+	}
+	for _, s := range r.chain[from:] {
+		b.WriteString(s.String())
+		if s != last {
+			b.WriteString(" > ")
+		}
+	}
+	return b.String()
+}
+
+// find returns the value under a path. lookedBack is true if it is undefined because it is only just being resolved.
+func (r *resolver) find(prefix, path []string) (v val, lookedBack bool, err error) {
+	c := r.root
+	back := false
+	for _, keys := range [][]string{prefix, path} {
+		for _, key := range keys {
+			v, b, err := r.value(c)
+			if err != nil {
+				return nil, false, err
+			}
+			back = back || b
+			o, ok := v.(*obj)
+			if !ok || o.cells[key] == nil {
+				return nil, back, nil
+			}
+			c = o.cells[key]
+		}
+	}
+	v, b, err := r.value(c)
+	return v, back || b, err
+}
+
+// outside returns what the environment has for a substitution: a string, or for ${NAME[]} a list of strings.
+func (r *resolver) outside(s *substitution) val {
+	if len(s.path) != 1 || r.env == nil {
+		return nil
+	}
+	variable := func(name string) *scalar {
+		text, ok := r.env(name)
+		if !ok {
+			return nil
+		}
+		return &scalar{pos: s.pos, kind: String, text: strings.ToValidUTF8(text, "\uFFFD"), secret: true}
+	}
+	if !s.list {
+		if v := variable(s.path[0]); v != nil {
+			return v
+		}
+		return nil
+	}
+	l := &list{pos: s.pos}
+	for len(l.elems) < maxDepth {
+		v := variable(s.path[0] + "_" + strconv.Itoa(len(l.elems)))
+		if v == nil {
+			break
+		}
+		l.elems = append(l.elems, v)
+	}
+	if len(l.elems) == 0 {
+		return nil
+	}
+	return l
+}
+
+func kindOfVal(v val) Kind {
+	switch v := v.(type) {
+	case *scalar:
+		return v.kind
+	case *list:
+		return Array
+	default:
+		return Object
+	}
+}
