@@ -139,7 +139,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"fails": {[]string{"'''go", "package main", "", `import "os"`, "", "func main() { os.Exit(3) }", "'''"},
 			"page.md:2: the program failed: exit status 3"},
 		"test":             {[]string{"'''go", "func TestX(t *testing.T) { t.Error(\"broken\") }", "'''"}, "page.md:2: the test failed"},
-		"not formatted":    {[]string{"'''go", "func f( ) {}", "'''"}, "page.md:2: the listing is not formatted"},
+		"not formatted":    {[]string{"'''go", "func f( ) {}", "'''"}, "page.md:2: not formatted as gofmt does it, which would be \"func f() {}\""},
 		"no Go":            {[]string{"'''go", "func {", "'''"}, "page.md:2: the listing is neither"},
 		"no such template": {[]string{"<!-- doctest: in=nope -->", "'''go", "f()", "'''"}, "page.md:3: there is no template nope.tmpl"},
 		"unknown comment":  {[]string{"<!-- doctest: skip -->", "'''go", "f()", "'''"}, `page.md:1: doctest does not know "skip"`},

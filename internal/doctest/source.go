@@ -42,7 +42,8 @@ func units(prefix, templates string, all []listing) (found []unit, wrong []probl
 			continue
 		}
 		if out, err := format.Source([]byte(l.text)); err == nil && string(out) != l.text {
-			wrong = append(wrong, problem{l.page, l.line, "the listing is not formatted as gofmt does it"})
+			n, line := difference(l.text, string(out))
+			wrong = append(wrong, problem{l.page, l.line + n, fmt.Sprintf("not formatted as gofmt does it, which would be %q", line)})
 		}
 		join := l.rule.joins && len(found) > 0
 		if l.rule.joins && !join {
@@ -68,6 +69,18 @@ func units(prefix, templates string, all []listing) (found []unit, wrong []probl
 		u.tests = u.tests || f.test && !l.rule.noRun
 	}
 	return found, wrong
+}
+
+// difference is the first line in which want differs, counted from 0.
+func difference(got, want string) (n int, line string) {
+	gots, wants := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for n < len(gots) && n < len(wants) && gots[n] == wants[n] {
+		n++
+	}
+	if n < len(wants) {
+		line = wants[n]
+	}
+	return n, line
 }
 
 // source is the Go file made of a listing, with line directives so that errors name the page.
