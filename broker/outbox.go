@@ -1,0 +1,312 @@
+package broker
+
+import (
+	"sync"
+
+	"github.com/troupe-go/troupe/actor"
+)
+
+// entry is one accepted, unsettled envelope.
+type entry[O any] struct {
+	payload  O
+	done     actor.Completion
+	seq      uint64 // order of acceptance
+	ord      uint64 // of the last dispatch; 0 is never
+	sends    int32  // dispatches so far
+	alone    int32  // losses at which it was alone in the closed window
+	returns  int32  // outcomes left open on one link
+	returned uint64 // epoch in which the last outcome was left open and no dispatch followed; 0 is none
+}
+
+// flight is the place of an entry between its dispatch and its outcome. Flights are linked in dispatch order.
+type flight[O any] struct {
+	entry[O]
+	prev, next int32 // index + 1; 0 is none. next also links the free places
+}
+
+// outbox is the queue of accepted envelopes and the window of those in flight. It is the single place that knows what
+// became of an envelope. mu guards all of it; completions, dead letters and events run outside of mu.
+//
+// What holds whenever mu is free:
+//   - q is sorted by seq; what is in q, in flight or held is unsettled, and each envelope is in one of them only;
+//   - queued + in flight + held <= limit (with limit 0: <= window);
+//   - every flight was dispatched on the link of epoch;
+//   - an envelope leaves once, and whoever took it out under mu ends it.
+type outbox[O any] struct {
+	limit    int
+	overflow Overflow
+	evicted  func() // one envelope made room
+	dropped  func(payload O, r Reason, cause error)
+	scrub    func(error) error
+
+	mu      sync.Mutex
+	can     sync.Cond // the writer may go on
+	q       ring[entry[O]]
+	fl      []flight[O]
+	free    int32
+	first   int32
+	last    int32
+	flying  int
+	seq     uint64
+	ord     uint64
+	epoch   uint64 // link that takes and settles; 0 is none
+	open    bool   // that link may take
+	window  int
+	narrow  bool // the window is closed to 1: looking for a poison
+	losses  int  // links that fell with something in flight, since the last answer of the peer
+	held    entry[O]
+	holding bool // held is a suspect that the current link does not get
+	ending  bool // nothing new is accepted
+	closed  bool
+	idle    chan struct{} // signalled when ending and everything is settled
+	book    Books
+}
+
+const (
+	closeAfter  = 3 // losses in a row that close the window to 1
+	suspectAt   = 2 // further losses alone in flight that make a suspect
+	maxReturned = 3 // outcomes left open for one envelope on one link that make it a loss
+)
+
+func newOutbox[O any](c *Config) *outbox[O] {
+	o := &outbox[O]{limit: c.OutboundBuffer, overflow: c.Overflow, idle: make(chan struct{}, 1)}
+	o.can.L = &o.mu
+	return o
+}
+
+func (o *outbox[O]) unsettled() int {
+	n := o.q.len() + o.flying
+	if o.holding {
+		n++
+	}
+	return n
+}
+
+// width is the window in force.
+func (o *outbox[O]) width() int {
+	if o.narrow && o.limit > 0 {
+		return 1
+	}
+	return o.window
+}
+
+func (o *outbox[O]) ready() bool { return o.open && o.q.len() > 0 && o.flying < o.width() }
+
+// enqueue accepts a payload or says why not; only then done stays with the caller.
+func (o *outbox[O]) enqueue(payload O, done actor.Completion) error {
+	o.mu.Lock()
+	victim, evict, err := o.makeRoom()
+	if err != nil {
+		o.book.Refused++
+		o.mu.Unlock()
+		return err
+	}
+	o.seq++
+	o.q.pushBack(entry[O]{payload: payload, done: done, seq: o.seq})
+	o.book.Accepted++
+	if evict {
+		o.book.Undelivered++
+	}
+	if o.ready() {
+		o.can.Signal()
+	}
+	o.mu.Unlock()
+	if evict {
+		o.evicted()
+		o.drop(&victim, ReasonOverflow, ErrEvicted)
+	}
+	return nil
+}
+
+// makeRoom finds the place for one more envelope, by evicting the oldest that is not in flight if it has to.
+func (o *outbox[O]) makeRoom() (victim entry[O], evict bool, err error) {
+	switch {
+	case o.ending:
+		return victim, false, ErrStopping
+	case o.limit == 0 && !o.open:
+		return victim, false, ErrNotConnected
+	case o.limit == 0:
+		if o.unsettled() >= o.window {
+			return victim, false, ErrBufferFull
+		}
+		return victim, false, nil
+	case o.unsettled() < o.limit:
+		return victim, false, nil
+	case o.overflow == RejectNewest:
+		return victim, false, ErrBufferFull
+	case o.holding:
+		victim, o.held, o.holding = o.held, entry[O]{}, false
+		return victim, true, nil
+	case o.q.len() == 0:
+		return victim, false, ErrBufferFull
+	}
+	return o.q.remove(0), true, nil
+}
+
+// taken is what take came back with.
+type taken uint8
+
+const (
+	takenOne taken = iota
+	takenNone
+	takenOver // the link may not dispatch any more
+)
+
+// take moves the oldest queued envelope into the window. If there is none, or no place for it, it waits or returns
+// takenNone.
+func (o *outbox[O]) take(l *Link, wait bool) (env Envelope[O], t taken) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for wait && o.epoch == l.epoch && o.open && !o.ready() {
+		o.can.Wait()
+	}
+	switch {
+	case o.epoch != l.epoch || !o.open:
+		return env, takenOver
+	case !o.ready():
+		return env, takenNone
+	}
+	e := o.q.remove(0)
+	o.ord++
+	e.ord, e.returned = o.ord, 0
+	env = Envelope[O]{Payload: e.payload, Resends: int(e.sends), asked: isAsk(e.done)}
+	if e.sends++; e.sends > 1 {
+		o.book.Resent++
+	}
+	env.Token = Token{ord: o.ord, slot: o.fly(e)}
+	return env, takenOne
+}
+
+func isAsk(done actor.Completion) bool {
+	if done == nil {
+		return false
+	}
+	_, ok := done.(actor.Answerer)
+	return ok
+}
+
+// fly gives an entry a flight and returns its place, index + 1. The lowest free places are used first in a fresh link, so
+// that a place is always below the window.
+func (o *outbox[O]) fly(e entry[O]) int32 {
+	i := o.free
+	if i == 0 {
+		o.fl = append(o.fl, flight[O]{})
+		i = int32(len(o.fl))
+	} else {
+		o.free = o.fl[i-1].next
+	}
+	f := &o.fl[i-1]
+	f.entry, f.prev, f.next = e, o.last, 0
+	if o.last != 0 {
+		o.fl[o.last-1].next = i
+	} else {
+		o.first = i
+	}
+	o.last = i
+	o.flying++
+	return i
+}
+
+// land takes a flight out of the window; the caller owns the entry.
+func (o *outbox[O]) land(i int32) entry[O] {
+	f := &o.fl[i-1]
+	e := f.entry
+	if f.prev != 0 {
+		o.fl[f.prev-1].next = f.next
+	} else {
+		o.first = f.next
+	}
+	if f.next != 0 {
+		o.fl[f.next-1].prev = f.prev
+	} else {
+		o.last = f.prev
+	}
+	f.entry, f.prev, f.next = entry[O]{}, 0, o.free
+	o.free = i
+	o.flying--
+	return e
+}
+
+// putBack returns an entry to the queue, at its place in the order of acceptance.
+func (o *outbox[O]) putBack(e entry[O]) {
+	i := 0
+	for i < o.q.len() && o.q.at(i).seq < e.seq {
+		i++
+	}
+	o.q.insert(i, e)
+}
+
+// changed is called under mu after envelopes left the window or the queue.
+func (o *outbox[O]) changed() {
+	if o.ready() {
+		o.can.Signal()
+	}
+	if o.ending && o.unsettled() == 0 {
+		select {
+		case o.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// begin opens the outbox for a link.
+func (o *outbox[O]) begin(l *Link, window int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	o.epoch, o.open, o.window = l.epoch, true, max(1, window)
+	o.fl, o.free = o.fl[:0], 0 // nothing is in flight between two links
+	if o.limit > 0 && o.q.len() > 0 && o.q.at(0).alone >= suspectAt {
+		o.held, o.holding = o.q.remove(0), true
+	}
+	o.can.Broadcast()
+}
+
+// pause ends the dispatching on a link; outcomes still count.
+func (o *outbox[O]) pause(l *Link) {
+	o.mu.Lock()
+	if o.epoch == l.epoch {
+		o.open = false
+	}
+	o.can.Broadcast()
+	o.mu.Unlock()
+}
+
+// end refuses new envelopes from now on and reports whether something is unsettled.
+func (o *outbox[O]) end() (busy bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ending = true
+	return o.unsettled() > 0
+}
+
+func (o *outbox[O]) books() Books {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.book
+	b.Queued, b.InFlight = o.unsettled()-o.flying, o.flying
+	return b
+}
+
+// finish ends a delivered entry. Not under mu.
+func (o *outbox[O]) finish(e *entry[O], outcome Outcome, detail any) {
+	if e.done == nil {
+		return
+	}
+	if a, ok := e.done.(actor.Answerer); ok {
+		a.Answer(Receipt{Outcome: outcome, Detail: detail, Resends: int(e.sends) - 1})
+		return
+	}
+	e.done.Done(nil)
+}
+
+// drop ends an entry that was not delivered. Not under mu.
+func (o *outbox[O]) drop(e *entry[O], r Reason, cause error) {
+	cause = o.scrub(cause)
+	o.dropped(e.payload, r, cause)
+	if e.done != nil {
+		e.done.Done(&UndeliveredError{r, cause})
+	}
+}
