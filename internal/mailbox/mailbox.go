@@ -113,16 +113,12 @@ func (m *Mailbox[E, S]) evict() (victim E) {
 	return victim
 }
 
-// Prepend puts envelopes in front of the user lane, in their order, without regard to the bound; the droppable ones
-// count against it from then on. Only the owner calls it, so nobody has to be woken.
-func (m *Mailbox[E, S]) Prepend(es []E, droppable func(*E) bool) {
+// Prepend puts envelopes in front of the user lane, in their order. They were accepted once, so the bound does not apply
+// to them any more: they are neither counted nor evicted. Only the owner calls it, so nobody has to be woken.
+func (m *Mailbox[E, S]) Prepend(es []E) {
 	m.mu.Lock()
 	for i := len(es) - 1; i >= 0; i-- {
-		s := slot[E]{es[i], droppable(&es[i])}
-		if s.droppable {
-			m.bounded++
-		}
-		m.user.pushFront(s)
+		m.user.pushFront(slot[E]{es[i], false})
 	}
 	m.mu.Unlock()
 }
@@ -170,7 +166,8 @@ func (m *Mailbox[E, S]) Suspend(on bool) {
 	m.mu.Unlock()
 }
 
-// Close refuses all further pushes and returns what is left, oldest first. Only the owner calls it.
+// Close refuses all further pushes and returns what is left, oldest first. Only the owner calls it. The buffers are
+// given back: a ref to an actor that is gone may live long.
 func (m *Mailbox[E, S]) Close() (user []E, sys []S) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,7 +178,7 @@ func (m *Mailbox[E, S]) Close() (user []E, sys []S) {
 	for m.sys.len() > 0 {
 		sys = append(sys, m.sys.popFront())
 	}
-	m.bounded = 0
+	m.user, m.sys, m.bounded = ring[slot[E]]{}, ring[S]{}, 0
 	return user, sys
 }
 

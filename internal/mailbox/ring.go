@@ -9,8 +9,8 @@ type ring[T any] struct {
 }
 
 const (
-	ringFirst = 8   // first buffer
-	ringKeep  = 256 // largest buffer an empty ring keeps
+	ringFirst = 8  // first buffer
+	ringKeep  = 64 // largest buffer an empty ring keeps
 )
 
 func (r *ring[T]) len() int    { return r.n }

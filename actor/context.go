@@ -1,0 +1,220 @@
+package actor
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Context is what an actor has of the runtime while it handles a message or runs a hook. It is valid only on the
+// actor's own goroutine, inside hooks and Receive. Used after its turn, for example by a goroutine that the handler
+// started, a method does nothing but log a warning, once per actor; Self, System, Context and Log may be used anywhere. No
+// method blocks.
+type Context struct {
+	c      *cell
+	turn   atomic.Bool // an activation is at work
+	warned atomic.Bool
+}
+
+// ok reports whether the context is used in its turn.
+func (x *Context) ok(method string) bool {
+	if x.c == nil {
+		return false
+	}
+	if x.turn.Load() {
+		return true
+	}
+	if !x.warned.Swap(true) {
+		x.c.log().Warn("actor.Context used after its turn; the call did nothing", "method", method)
+	}
+	return false
+}
+
+// handling reports whether the context is used by a handler in its turn, so that there is a current message.
+func (x *Context) handling(method string) bool { return x.ok(method) && x.c.phase == inReceive }
+
+// Self is the actor's ref.
+func (x *Context) Self() Ref { return x.c.ref() }
+
+// System is the actor's system.
+func (x *Context) System() *System { return x.c.sys }
+
+// Context is cancelled when this instance of the actor ends: at a restart, and as soon as a stop has been asked for.
+// Meant for the I/O of a handler. It never has a deadline.
+func (x *Context) Context() context.Context { return x.c.lifetime() }
+
+// Log is the system's logger with the actor's path, and nothing of any message.
+func (x *Context) Log() *slog.Logger { return x.c.log() }
+
+// Parent is the ref of the parent.
+func (x *Context) Parent() Ref {
+	if x.c.parent == nil {
+		return Ref{}
+	}
+	return x.c.parent.ref()
+}
+
+// Sender is who sent the current message: an actor that used Context.Tell, Forward's original sender, an ask. It is the
+// zero Ref when nobody is known, in hooks, and for signals.
+func (x *Context) Sender() Ref {
+	if !x.ok("Sender") {
+		return Ref{}
+	}
+	return x.c.cur.sender
+}
+
+// Spawn starts a child under a name. The ref is valid at once; the child's PreStart runs beside the caller, and what is
+// told meanwhile waits. The factory is called for the first instance and for each restart, on the child's goroutine. The
+// error wraps ErrName for a name that is empty, taken, reserved or has a character that is not allowed, and ErrStopped
+// when the actor is stopping.
+func (x *Context) Spawn(name string, newActor func() Actor, opts ...func(*SpawnConfig)) (Ref, error) {
+	if !x.ok("Spawn") {
+		return Ref{}, ErrStopped
+	}
+	if err := checkName(name); err != nil {
+		return Ref{}, x.c.spawnError(name, err)
+	}
+	return x.c.spawnChild(name, newActor, opts)
+}
+
+// SpawnAnonymous is Spawn under a generated name, which begins with "$".
+func (x *Context) SpawnAnonymous(newActor func() Actor, opts ...func(*SpawnConfig)) (Ref, error) {
+	if !x.ok("SpawnAnonymous") {
+		return Ref{}, ErrStopped
+	}
+	return x.c.spawnChild("", newActor, opts)
+}
+
+// Child finds a child by name. A child that is stopping is still found, and its name still taken, until the parent has
+// processed its end.
+func (x *Context) Child(name string) (Ref, bool) {
+	if !x.ok("Child") {
+		return Ref{}, false
+	}
+	k := x.c.kids.find(name)
+	if k == nil {
+		return Ref{}, false
+	}
+	return k.cell.ref(), true
+}
+
+// Children are the refs of all children, ordered by name. The slice is the caller's.
+func (x *Context) Children() []Ref {
+	if !x.ok("Children") {
+		return nil
+	}
+	cells := x.c.kids.cells()
+	refs := make([]Ref, len(cells))
+	for i, k := range cells {
+		refs[i] = k.ref()
+	}
+	return refs
+}
+
+// Stop tells ref, which need not be a child, a PoisonPill: it stops when everything told before has been handled.
+func (x *Context) Stop(ref Ref) {
+	if x.ok("Stop") {
+		ref.Tell(PoisonPill{})
+	}
+}
+
+// StopSelf stops the actor after the current message; what waits in the mailbox becomes dead letters.
+func (x *Context) StopSelf() {
+	if x.ok("StopSelf") {
+		x.c.stopAsked = true
+	}
+}
+
+// Watch asks for a Terminated when ref has stopped, at once if it has already. It comes at the tail of the mailbox,
+// exceeds its bound if it must, and is not counted by the receive timeout. Watching again replaces the registration.
+// Watching oneself or the zero Ref does nothing.
+func (x *Context) Watch(ref Ref) {
+	if x.ok("Watch") {
+		x.c.watchRef(ref, watch{})
+	}
+}
+
+// WatchWith is Watch with msg in place of Terminated.
+func (x *Context) WatchWith(ref Ref, msg any) {
+	if x.ok("WatchWith") {
+		x.c.watchRef(ref, watch{with: msg, hasWith: true})
+	}
+}
+
+// Unwatch takes a Watch back. A Terminated that waits in the mailbox already is not delivered.
+func (x *Context) Unwatch(ref Ref) {
+	if x.ok("Unwatch") {
+		x.c.unwatchRef(ref)
+	}
+}
+
+// SetReceiveTimeout arms the idle window: when for d no message that counts has been handled, the actor receives
+// ReceiveTimeout, and again after every further d. The window begins when the handler or hook that sets it ends, runs
+// anew with each message, and is off after a restart until set again. Setting replaces an earlier window, and a
+// ReceiveTimeout of it that is on its way is void; 0 or less switches it off; a positive d below 1 ms is taken as 1 ms.
+// Refused while the actor is stopping and in PreRestart.
+func (x *Context) SetReceiveTimeout(d time.Duration) {
+	if x.ok("SetReceiveTimeout") {
+		x.c.setWindow(d)
+	}
+}
+
+// CancelReceiveTimeout is SetReceiveTimeout(0).
+func (x *Context) CancelReceiveTimeout() {
+	if x.ok("CancelReceiveTimeout") {
+		x.c.setWindow(0)
+	}
+}
+
+// Timers are the actor's timers.
+func (x *Context) Timers() Timers { return Timers{x} }
+
+// Become makes f handle the next messages, in place of the behaviour in force. It lasts until the next Become or
+// Unbecome, or a restart; mailbox, timers, stash and receive timeout are untouched.
+func (x *Context) Become(f Func) {
+	if !x.ok("Become") {
+		return
+	}
+	if n := len(x.c.stack); n > 0 {
+		x.c.stack[n-1] = f
+		return
+	}
+	x.c.stack = append(x.c.stack, f)
+}
+
+// BecomeStacked is Become that keeps the behaviour in force for Unbecome to return to.
+func (x *Context) BecomeStacked(f Func) {
+	if x.ok("BecomeStacked") {
+		x.c.stack = append(x.c.stack, f)
+	}
+}
+
+// Unbecome returns to the behaviour before the last BecomeStacked, and in the end to the actor's own Receive.
+func (x *Context) Unbecome() {
+	if !x.ok("Unbecome") {
+		return
+	}
+	if n := len(x.c.stack); n > 0 {
+		x.c.stack[n-1] = nil
+		x.c.stack = x.c.stack[:n-1]
+	}
+}
+
+// Stash parks the current message, with its sender and completion, for UnstashAll. It returns ErrStashOutside when there
+// is no current message and ErrStashFull beyond StashCapacity. At a stop and at a restart what is stashed becomes dead
+// letters.
+func (x *Context) Stash() error {
+	if !x.ok("Stash") {
+		return ErrStashOutside
+	}
+	return x.c.stashCurrent()
+}
+
+// UnstashAll puts the stashed messages in front of the mailbox, in the order they were stashed, beyond its bound if need
+// be.
+func (x *Context) UnstashAll() {
+	if x.ok("UnstashAll") {
+		x.c.unstash()
+	}
+}

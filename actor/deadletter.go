@@ -1,0 +1,68 @@
+package actor
+
+import (
+	"errors"
+	"fmt"
+)
+
+// DeadLetter is published on the event stream for each message that nobody handled: To has stopped or never was, its
+// mailbox was full, or it left the message unhandled. Reason says which. Sender is zero when unknown. A message with a
+// completion that a full mailbox refused makes no dead letter: its owner gets ErrMailboxFull. Nor do ReceiveTimeout,
+// Terminated and timer ticks, which are the runtime's own, and PoisonPill and Kill for an actor that has stopped anyway.
+type DeadLetter struct {
+	Msg    any
+	To     Ref
+	Sender Ref
+	Reason error
+}
+
+// undelivered settles an envelope that no handler got.
+func (s *System) undelivered(e *envelope, to Ref, reason error) {
+	switch e.kind {
+	case timeout, tick, death:
+		return // the one they were for is gone
+	}
+	switch e.msg.(type) {
+	case PoisonPill, Kill:
+		s.finish(e, ErrDeadLetter)
+		return
+	}
+	s.deadLetter(e, to, reason)
+}
+
+// deadLetter publishes one and ends the completion.
+func (s *System) deadLetter(e *envelope, to Ref, reason error) {
+	_, again := e.msg.(DeadLetter) // a dead letter of a dead letter would go round for ever
+	full := e.done != nil && errors.Is(reason, ErrMailboxFull)
+	if !again && !full && s.events.subs.Load() != nil {
+		s.events.Publish(DeadLetter{Msg: e.msg, To: to, Sender: e.sender, Reason: reason})
+	}
+	switch {
+	case full:
+		s.finish(e, ErrMailboxFull)
+	case reason == ErrStopped || reason == ErrNoRecipient:
+		s.finish(e, ErrDeadLetter)
+	case e.done != nil:
+		s.finish(e, fmt.Errorf("%w: %w", ErrDeadLetter, reason))
+	}
+}
+
+// finish ends the envelope's completion, if it still has one. A Done that panics is the fault of whoever wrote it and
+// must not hit the actor or the sender that happens to be at work.
+func (s *System) finish(e *envelope, err error) {
+	d := e.done
+	if d == nil {
+		return
+	}
+	e.done = nil
+	s.done(d, err)
+}
+
+func (s *System) done(d Completion, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("a Completion panicked", "error", newPanicError(v))
+		}
+	}()
+	d.Done(err)
+}

@@ -1,0 +1,97 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+)
+
+// Tell sends msg with this actor as the sender. It never blocks. To the zero Ref it makes a dead letter.
+func (x *Context) Tell(to Ref, msg any) {
+	if !x.ok("Tell") {
+		return
+	}
+	e := envelope{msg: msg, sender: x.Self()}
+	if to.n == nil {
+		x.c.sys.undelivered(&e, to, ErrNoRecipient)
+		return
+	}
+	to.n.deliver(e)
+}
+
+// Reply is Tell to the sender of the current message.
+func (x *Context) Reply(msg any) { x.Tell(x.Sender(), msg) }
+
+// Forward sends the current message on with its original sender and hands its completion over: what this handler
+// returns counts for its own supervision, but no longer for the completion. To the zero Ref it makes a dead letter.
+func (x *Context) Forward(to Ref) {
+	if !x.handling("Forward") {
+		return
+	}
+	e := envelope{msg: x.c.cur.msg, sender: x.c.cur.sender, done: x.c.cur.done}
+	x.c.cur.done, x.c.taken = nil, true
+	if to.n == nil {
+		x.c.sys.undelivered(&e, to, ErrNoRecipient)
+		return
+	}
+	to.n.deliver(e)
+}
+
+// Hold takes the completion out of the current message, for work that ends later than the handler: whoever does the
+// work calls Done, from any goroutine. For an ask it is an Answerer. Nil when the message has none, or it was held or
+// forwarded before. A held completion that is still open when the actor stops is ended with ErrStopped, and one that
+// is open when a restart replaces the instance with ErrPreviousInstance: nobody is left who would end it.
+func (x *Context) Hold() Completion {
+	if !x.ok("Hold") || x.c.cur.done == nil {
+		return nil
+	}
+	d := x.c.cur.done
+	x.c.cur.done, x.c.taken = nil, true
+	return x.c.held.hold(d)
+}
+
+// Unhandled says that the actor does not know the current message: it becomes a dead letter with ErrUnhandled, and an
+// ask ends with that error. ReceiveTimeout and Terminated may be left unhandled without a trace.
+func (x *Context) Unhandled() {
+	if !x.handling("Unhandled") {
+		return
+	}
+	e := x.c.cur
+	x.c.cur.done = nil
+	if e.kind != timeout && e.kind != death {
+		x.c.sys.deadLetter(&e, x.Self(), fmt.Errorf("%w of type %T", ErrUnhandled, e.msg))
+	}
+}
+
+// PipeFailed is what an actor receives when a function that it gave to PipeToSelf returned an error or panicked.
+type PipeFailed struct{ Err error }
+
+// PipeToSelf runs f on a goroutine of its own and sends its result to the actor as an ordinary message, or PipeFailed
+// when it returned an error or panicked. f's context is that of Context.Context; f must return when it ends, the
+// system's end waits for it, for a limited time. After a restart or stop the result is a dead letter.
+func (x *Context) PipeToSelf(f func(context.Context) (any, error)) {
+	if !x.ok("PipeToSelf") {
+		return
+	}
+	c, gen, ctx := x.c, x.c.instance, x.Context()
+	c.sys.helpers.Add(1)
+	go func() {
+		defer c.sys.helpers.Done()
+		e := envelope{kind: piped, gen: gen}
+		defer func() {
+			if err := c.push(&e); err != nil {
+				c.sys.undelivered(&e, c.ref(), err)
+			}
+		}()
+		e.msg = PipeFailed{ErrGoexit} // stays if f ends its goroutine
+		defer func() {
+			if v := recover(); v != nil {
+				e.msg = PipeFailed{newPanicError(v)}
+			}
+		}()
+		v, err := f(ctx)
+		if err != nil {
+			v = PipeFailed{err}
+		}
+		e.msg = v
+	}()
+}

@@ -1,0 +1,107 @@
+package actor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Overflow says what a full bounded mailbox does with one more message.
+type Overflow uint8
+
+const (
+	// DropOldest evicts the oldest message and takes the new one. The evicted one is a dead letter with ErrMailboxFull.
+	DropOldest Overflow = iota
+	// RejectNewest refuses the new message: TryTell returns ErrMailboxFull, Tell makes a dead letter with it.
+	RejectNewest
+)
+
+// Mailbox configures an actor's mailbox. Terminated, ReceiveTimeout, timer ticks, PoisonPill, Kill and what comes back
+// from the stash are exempt from the bound: they are taken even if it is exceeded, and never evicted.
+type Mailbox struct {
+	// Capacity is the bound, in messages that wait. 0, the default, is unbounded.
+	Capacity int
+	// Overflow is what happens at the bound. Default DropOldest.
+	Overflow Overflow
+}
+
+// SpawnConfig configures one actor. The zero value is the default.
+type SpawnConfig struct {
+	// Mailbox bounds the mailbox. Default unbounded.
+	Mailbox Mailbox
+	// Supervisor judges this actor's failures in place of its parent's Supervisor. It is still the parent that judges, on
+	// the parent's goroutine. Default nil: the parent's.
+	Supervisor *Supervisor
+}
+
+// Validate checks the bounds: Mailbox.Capacity must not be negative, and Overflow must be a known policy and needs a
+// Capacity.
+func (c *SpawnConfig) Validate() error {
+	switch m := c.Mailbox; {
+	case m.Capacity < 0:
+		return fmt.Errorf("Mailbox.Capacity must be 0 (unbounded) or more, it is %d", m.Capacity)
+	case m.Overflow > RejectNewest:
+		return fmt.Errorf("Mailbox.Overflow must be DropOldest or RejectNewest, it is %d", m.Overflow)
+	case m.Overflow != DropOldest && m.Capacity == 0:
+		return errors.New("Mailbox.Overflow needs a Mailbox.Capacity of 1 or more: an unbounded mailbox never overflows")
+	}
+	return nil
+}
+
+// spawn may be called by the owner, and by anybody on a guardian. The options are foreign code and run on the caller's
+// goroutine.
+func (c *cell) spawn(name string, newActor func() Actor, opts []func(*SpawnConfig)) (Ref, error) {
+	var spec SpawnConfig
+	for _, o := range opts {
+		o(&spec)
+	}
+	if spec.Supervisor != nil { // a snapshot: what the caller does with its own later has no effect
+		sup := *spec.Supervisor
+		spec.Supervisor = &sup
+	}
+	err := spec.Validate()
+	if newActor == nil {
+		err = errors.New("the factory is nil")
+	}
+	k := newCell(c.sys, c, name, newActor, spec)
+	if err == nil {
+		err = c.kids.add(k)
+	}
+	if err != nil {
+		return Ref{}, c.spawnError(name, err)
+	}
+	return k.ref(), nil
+}
+
+// spawnChild is spawn for the owner.
+func (c *cell) spawnChild(name string, newActor func() Actor, opts []func(*SpawnConfig)) (Ref, error) {
+	if c.st >= restarting || c.stopAsked {
+		return Ref{}, c.spawnError(name, ErrStopped)
+	}
+	if c.kids == nil {
+		c.kids = &family{susp: c.susp}
+	}
+	return c.spawn(name, newActor, opts)
+}
+
+func (c *cell) spawnError(name string, err error) error {
+	return fmt.Errorf("actor: spawn %q below %s: %w", name, c.path(), err)
+}
+
+// checkName refuses names that would break a path.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: it is empty", ErrName)
+	case name == "." || name == "..":
+		return fmt.Errorf("%w: it has a meaning in paths", ErrName)
+	case strings.HasPrefix(name, "$"):
+		return fmt.Errorf("%w: a leading $ is reserved for generated names", ErrName)
+	}
+	for _, r := range name {
+		if r == '/' || r == '\\' || r < 0x20 || r == 0x7f {
+			return fmt.Errorf("%w: the character %q is not allowed", ErrName, r)
+		}
+	}
+	return nil
+}

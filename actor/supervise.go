@@ -1,0 +1,98 @@
+package actor
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Directive is what happens to a failed actor.
+type Directive uint8
+
+const (
+	// Restart replaces the instance by a fresh one from the factory; the mailbox is kept, the failing message is not.
+	Restart Directive = iota
+	// Resume drops the failing message and goes on with the same instance. An actor whose start failed has no instance
+	// to go on with and is started again.
+	Resume
+	// Stop ends the actor.
+	Stop
+	// Escalate makes the parent fail with the same cause.
+	Escalate
+)
+
+// String names the directive.
+func (d Directive) String() string {
+	switch d {
+	case Restart:
+		return "restart"
+	case Resume:
+		return "resume"
+	case Stop:
+		return "stop"
+	case Escalate:
+		return "escalate"
+	}
+	return fmt.Sprintf("Directive(%d)", uint8(d))
+}
+
+// Supervisor decides about failed children, each for itself. The zero value is the default: a start that failed by
+// configuration stops the child, every other failure restarts it, at most 10 times in 60 s, then stops it.
+type Supervisor struct {
+	// Decide judges one failure. It runs on the parent's goroutine and must not block. Nil is DefaultDecider. A panic in
+	// it escalates.
+	Decide func(child Ref, cause error) Directive
+	// MaxRestarts is how many restarts a child may have within Within; the failure after the last of them stops it. 0 is
+	// the default of 10, negative is without limit.
+	MaxRestarts int
+	// Within is the window that MaxRestarts is counted in. 0 is the default of 60 s, negative never forgets.
+	Within time.Duration
+}
+
+const (
+	defaultMaxRestarts = 10
+	defaultWithin      = time.Minute
+)
+
+// DefaultDecider stops a child whose start failed by configuration (*ConfigError, ErrHookShape, ErrName) and restarts
+// after every other failure. Meant to be called by a Decide that only treats some causes itself; it does not block.
+func DefaultDecider(child Ref, cause error) Directive {
+	if child.n != nil && child.n.cell != nil && child.n.cell.startFailed.Load() && isConfigurationFailure(cause) {
+		return Stop
+	}
+	return Restart
+}
+
+// isConfigurationFailure says that starting again cannot help.
+func isConfigurationFailure(err error) bool {
+	var ce *ConfigError
+	return errors.As(err, &ce) || errors.Is(err, ErrHookShape) || errors.Is(err, ErrName)
+}
+
+// mayRestart counts a restart against the budget.
+func (k *child) mayRestart(sup *Supervisor, now int64) bool {
+	limit, within := sup.MaxRestarts, sup.Within
+	if limit == 0 {
+		limit = defaultMaxRestarts
+	}
+	if within == 0 {
+		within = defaultWithin
+	}
+	if limit < 0 {
+		return true
+	}
+	if within < 0 {
+		k.total++
+		return k.total <= limit
+	}
+	old := 0
+	for old < len(k.restarts) && now-k.restarts[old] >= int64(within) {
+		old++
+	}
+	k.restarts = k.restarts[old:]
+	if len(k.restarts) >= limit {
+		return false
+	}
+	k.restarts = append(k.restarts, now)
+	return true
+}

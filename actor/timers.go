@@ -1,0 +1,155 @@
+package actor
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/timing"
+)
+
+// Timers are the timers of one actor, each under a key. What a timer sends is an ordinary message without a sender: it
+// counts as activity for the receive timeout. Starting a timer under a key that is in use replaces the old one; a tick
+// of a cancelled or replaced timer is never delivered, not even one that waits in the mailbox already. All timers end
+// at a restart and at a stop; none can be started in PreRestart and PostStop. Timers are used on the actor's own goroutine, inside hooks and Receive, and never block.
+type Timers struct{ ctx *Context }
+
+// timer is one running timer. Its fields are the owner's, except entry.
+type timer struct {
+	cell     *cell
+	entry    timing.Entry
+	key      string
+	msg      any
+	interval time.Duration // 0: fires once
+	rate     bool          // fixed rate: the next tick is due interval after the last was due
+	at       int64         // when it is due
+}
+
+// StartSingle sends msg once, after delay. It returns an error when delay is not positive or the context is used
+// outside of its turn.
+func (t Timers) StartSingle(key string, msg any, delay time.Duration) error {
+	return t.start(key, msg, delay, 0, false)
+}
+
+// StartFixedDelay sends msg after initial and then again interval after the last one was handled, so that ticks never
+// pile up. Both must be positive.
+func (t Timers) StartFixedDelay(key string, msg any, initial, interval time.Duration) error {
+	if interval <= 0 {
+		return fmt.Errorf("actor: timer %q: the interval must be positive, it is %v", key, interval)
+	}
+	return t.start(key, msg, initial, interval, false)
+}
+
+// StartFixedRate sends msg after initial and then at every interval from there. Ticks that fall due while one is
+// waiting or being handled are left out, the phase is kept. Both durations must be positive.
+func (t Timers) StartFixedRate(key string, msg any, initial, interval time.Duration) error {
+	if interval <= 0 {
+		return fmt.Errorf("actor: timer %q: the interval must be positive, it is %v", key, interval)
+	}
+	return t.start(key, msg, initial, interval, true)
+}
+
+func (t Timers) start(key string, msg any, initial, interval time.Duration, rate bool) error {
+	if initial <= 0 {
+		return fmt.Errorf("actor: timer %q: the delay must be positive, it is %v", key, initial)
+	}
+	if !t.ctx.ok("Timers") {
+		return ErrStopped
+	}
+	c := t.ctx.c
+	if c.st >= restarting {
+		return ErrStopped
+	}
+	t.Cancel(key)
+	tm := &timer{cell: c, key: key, msg: msg, interval: interval, rate: rate}
+	tm.entry.Owner = tm
+	if c.timers == nil {
+		c.timers = map[string]*timer{}
+	}
+	c.timers[key] = tm
+	now := c.sys.clock.Now()
+	tm.at = timing.Later(now, initial)
+	c.sys.clock.Add(&tm.entry, tm.at, now)
+	return nil
+}
+
+// Cancel ends the timer under key and reports whether there was one that could still have sent.
+func (t Timers) Cancel(key string) bool {
+	if !t.ctx.ok("Timers") {
+		return false
+	}
+	c := t.ctx.c
+	tm := c.timers[key]
+	if tm == nil {
+		return false
+	}
+	delete(c.timers, key)
+	c.sys.clock.Remove(&tm.entry)
+	return true
+}
+
+// CancelAll ends every timer of the actor.
+func (t Timers) CancelAll() {
+	if t.ctx.ok("Timers") {
+		t.ctx.c.cancelTimers()
+	}
+}
+
+// Active reports whether a timer under key can still send.
+func (t Timers) Active(key string) bool {
+	return t.ctx.ok("Timers") && t.ctx.c.timers[key] != nil
+}
+
+// Keys are the keys of the active timers, sorted. The slice is the caller's.
+func (t Timers) Keys() []string {
+	if !t.ctx.ok("Timers") {
+		return nil
+	}
+	keys := make([]string, 0, len(t.ctx.c.timers))
+	for k := range t.ctx.c.timers {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (c *cell) cancelTimers() {
+	for _, tm := range c.timers {
+		c.sys.clock.Remove(&tm.entry)
+	}
+	c.timers = nil
+}
+
+// Fire is called by the clock and only enqueues. At most one tick of a timer is on its way, since the next is armed when
+// this one has been handled; so ticks exceed the bound of a mailbox by at most one per timer and are never dropped.
+func (tm *timer) Fire(int64) {
+	e := envelope{msg: tm.msg, kind: tick, timer: tm}
+	_ = tm.cell.push(&e) // a cell that is gone has no use for it
+}
+
+// due says at delivery whether the tick is that of a running timer: a cancelled or replaced one is not under its key any
+// more. A single one ends with it.
+func (tm *timer) due(c *cell) bool {
+	if c.timers[tm.key] != tm {
+		return false
+	}
+	if tm.interval == 0 {
+		delete(c.timers, tm.key)
+	}
+	return true
+}
+
+// handled arms the next tick.
+func (tm *timer) handled(c *cell) {
+	if c.timers[tm.key] != tm || tm.interval == 0 {
+		return
+	}
+	now := c.sys.clock.Now()
+	if tm.rate {
+		missed := (now - tm.at) / int64(tm.interval)
+		tm.at = timing.Later(tm.at+missed*int64(tm.interval), tm.interval)
+	} else {
+		tm.at = timing.Later(now, tm.interval)
+	}
+	c.sys.clock.Add(&tm.entry, tm.at, now)
+}
