@@ -40,7 +40,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer, idle time.Duration) e
 	// The termination must not be cut short by the same interrupt that ends the input.
 	defer sys.Terminate(context.WithoutCancel(ctx))
 	shop, err := sys.Spawn("shop", func() actor.Actor {
-		return &shop{idle: idle, out: out, ledger: map[string]int{}, retiring: map[actor.Ref]bool{}}
+		return &shop{idle, out, map[string]int{}, map[string]actor.Ref{}, map[string]bool{}}
 	})
 	if err != nil {
 		return err

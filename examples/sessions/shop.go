@@ -50,12 +50,14 @@ func (s *session) PostStop(ctx *actor.Context) error {
 	return nil
 }
 
-// shop is the parent of the sessions.
+// shop is the parent of the sessions. It keeps its own list of them and does not ask Context.Child: a child is off that
+// list as soon as it has ended, which may be before what it sent last has been handled.
 type shop struct {
 	idle     time.Duration
 	out      io.Writer
 	ledger   map[string]int
-	retiring map[actor.Ref]bool
+	open     map[string]actor.Ref
+	retiring map[string]bool
 }
 
 // Receive passes purchases on, and lets idle sessions go.
@@ -64,16 +66,17 @@ func (s *shop) Receive(ctx *actor.Context, msg any) error {
 	case purchase:
 		return s.route(ctx, m)
 	case retire:
-		if ref := ctx.Sender(); !s.retiring[ref] {
-			s.retiring[ref] = true
-			ctx.Stop(ref)
+		if name := ctx.Sender().Name(); !s.retiring[name] {
+			s.retiring[name] = true
+			ctx.Stop(ctx.Sender())
 		}
 	case closed:
 		name := ctx.Sender().Name()
 		s.ledger[name] = m.total
 		fmt.Fprintf(s.out, "%s retires with %d\n", name, m.total)
 	case actor.Terminated:
-		delete(s.retiring, m.Ref)
+		delete(s.open, m.Ref.Name())
+		delete(s.retiring, m.Ref.Name())
 		ctx.UnstashAll()
 	}
 	return nil
@@ -81,7 +84,10 @@ func (s *shop) Receive(ctx *actor.Context, msg any) error {
 
 // route forwards to the customer's session; what comes for one that is retiring waits for the next.
 func (s *shop) route(ctx *actor.Context, p purchase) error {
-	ref, ok := ctx.Child(p.customer)
+	if s.retiring[p.customer] {
+		return actor.Reject(ctx.Stash())
+	}
+	ref, ok := s.open[p.customer]
 	if !ok {
 		total := s.ledger[p.customer]
 		var err error
@@ -90,9 +96,7 @@ func (s *shop) route(ctx *actor.Context, p purchase) error {
 			return actor.Reject(err)
 		}
 		ctx.Watch(ref)
-	}
-	if s.retiring[ref] {
-		return actor.Reject(ctx.Stash())
+		s.open[p.customer] = ref
 	}
 	ctx.Forward(ref)
 	return nil
