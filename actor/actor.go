@@ -57,7 +57,7 @@ type NotInfluenceReceiveTimeout interface {
 }
 
 // Terminated tells a watcher that Ref has stopped for good; a restart is not the end of a ref. Cause is nil for an
-// orderly stop and the failure when a supervisor ended it. Only the runtime can mint one: a Terminated that user code
+// orderly stop, and the failure for an actor that was stopped because of it or while it waited for its supervisor. Only the runtime can mint one: a Terminated that user code
 // tells is not delivered but becomes a dead letter.
 type Terminated struct {
 	Ref   Ref

@@ -12,6 +12,7 @@ func (r TypedRef[M]) TryTell(msg M) error { return r.Ref.TryTell(msg) }
 // TypedActor is an actor for messages of type M, usually a sealed interface. Anything else is unhandled, unless the
 // actor is a SignalReceiver.
 type TypedActor[M any] interface {
+	// Receive handles one message, as Actor.Receive does.
 	Receive(ctx *Context, msg M) error
 }
 

@@ -43,7 +43,10 @@ const (
 )
 
 // Owner is told, with the mailbox locked, that an activation is about to give up ownership.
-type Owner interface{ Idle() }
+type Owner interface {
+	// Idle must be short, and must not call the mailbox but for its …Locked methods.
+	Idle()
+}
 
 // Mailbox has the two lanes. E is the user envelope, S the system command. Set Owner, and Capacity with Overflow for a
 // bounded lane, before the first push. Every method but Next and Idle's callback may be called from any goroutine.
