@@ -1,0 +1,125 @@
+package brokertest
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/broker"
+)
+
+// rounds is how often each stop is measured. One of them may be late: the machine has other things to do.
+const rounds = 20
+
+// stopTimes collects the durations of stops and judges them.
+type stopTimes struct {
+	b     *bench
+	what  string
+	worst time.Duration
+	late  int
+}
+
+func (s *stopTimes) add(d time.Duration) {
+	s.worst = max(s.worst, d)
+	if d > s.b.f.StopWithin {
+		s.late++
+	}
+}
+
+func (s *stopTimes) judge() {
+	s.b.Logf("stop %s: at most %s in %d rounds", s.what, s.worst.Round(10*time.Microsecond), rounds)
+	if s.late > 1 {
+		s.b.Errorf("stop %s took longer than %s in %d of %d rounds, at most %s", s.what, s.b.f.StopWithin, s.late, rounds, s.worst)
+	}
+}
+
+// descriptors counts the open ones, where that is possible.
+func descriptors() int {
+	es, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(es)
+}
+
+// noFlush lets a stop begin with the teardown.
+func noFlush(c *broker.Config) { c.FlushTimeout = 0 }
+
+func caseStopSilent(b *bench) {
+	b.proxy.Silent(true)
+	times := stopTimes{b: b, what: "against a silent peer"}
+	before := descriptors()
+	for i := range rounds {
+		dials := b.proxy.Dials()
+		ref := b.spawn(fmt.Sprintf("silent%d", i), b.p.New(b.proxy.Addr(), all([]func(*broker.Config){noFlush})))
+		b.until("dialled", func() bool { return b.proxy.Dials() > dials })
+		Jitter(3 * time.Millisecond)
+		times.add(b.stop(ref))
+	}
+	times.judge()
+	b.until("no connection left", func() bool { return b.proxy.Live() == 0 })
+	b.until("no descriptor left", func() bool { return descriptors() <= before })
+}
+
+func caseStopHole(b *bench) {
+	times := stopTimes{b: b, what: "with a hole in the link"}
+	for i := range rounds {
+		ref := b.spawn(fmt.Sprintf("hole%d", i), b.p.New(b.proxy.Addr(), all([]func(*broker.Config){noFlush})))
+		b.connected(ref)
+		b.proxy.Hole(true)
+		for j := range 20 {
+			ref.Tell(b.p.Publish(id(j)))
+		}
+		Jitter(3 * time.Millisecond)
+		times.add(b.stop(ref))
+		b.proxy.Hole(false)
+	}
+	times.judge()
+	b.until("no connection left", func() bool { return b.proxy.Live() == 0 })
+}
+
+func caseStopBackoff(b *bench) {
+	b.proxy.Refuse()
+	times := stopTimes{b: b, what: "between two attempts"}
+	for i := range rounds {
+		ref := b.spawn(fmt.Sprintf("backoff%d", i), b.p.New(b.proxy.Addr(), all(nil)))
+		ref.Tell(b.p.Publish(id(i)))
+		b.until("an attempt", func() bool { return b.status(ref).LastError != nil })
+		times.add(b.stop(ref))
+	}
+	times.judge()
+	n := 0
+	for _, u := range b.rec.Undelivered() {
+		if u.Reason == broker.ReasonStopped {
+			n++
+		}
+	}
+	if n != rounds {
+		b.Errorf("%d of %d buffered messages became dead letters", n, rounds)
+	}
+}
+
+// caseStopFlush stops with a full queue on a healthy connection: everything is sent first.
+func caseStopFlush(b *bench) {
+	const n = 500
+	ref := b.publisher(func(c *broker.Config) { c.FlushTimeout = 5 * time.Second })
+	b.connected(ref)
+	for i := range n {
+		ref.Tell(b.p.Publish(id(i)))
+	}
+	got := make(chan broker.Books, 1)
+	go func() {
+		s, err := actor.Ask[broker.Status](b.Context(), ref, broker.QueryStatus{})
+		if err == nil {
+			got <- s.Books
+		}
+		close(got)
+	}()
+	k := <-got
+	b.Logf("stopped with %d queued and %d in flight, took %s", k.Queued, k.InFlight, b.stop(ref).Round(time.Millisecond))
+	b.until("the dead letters, if any", func() bool { return true })
+	if us := b.rec.Undelivered(); len(us) != 0 {
+		b.Errorf("%d messages were not flushed: %s", len(us), us[0].Reason)
+	}
+}
