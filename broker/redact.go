@@ -126,12 +126,10 @@ func dissect(entry string) (secrets []string, l endpointLabel) {
 	at := strings.LastIndexByte(authority, '@')
 	l.parsed = l.prefix != "" && parses(l.prefix, rest)
 	if last := strings.LastIndexByte(rest, '@'); last > at {
-		// An @ behind the authority: a path or query may have one, but so may a password with a / in it.
-		ambiguous := at >= 0 || strings.Contains(authority, ":") && !strings.HasPrefix(authority, "[")
-		if ambiguous {
-			secrets = append(secrets, userinfo(rest[:last])...)
-		}
-		if !l.parsed || at < 0 && ambiguous {
+		// An @ behind the authority: a path or a query may have one, but so may a secret with a /, ? or # in it. Rather a
+		// host too few in a label than half a secret too much.
+		secrets = append(secrets, userinfo(rest[:last])...)
+		if at < 0 || !l.parsed || !strings.ContainsAny(rest[len(authority):last], "?#") {
 			at, l.parsed = last, false
 		}
 	}
