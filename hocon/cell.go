@@ -29,6 +29,8 @@ type cell struct {
 	memo []memo
 	// active is 1 + the index of the layer that is being resolved, 0 if none is.
 	active int
+	// started is how many fields were being resolved when this one began.
+	started int
 }
 
 // layer is one definition of a field: a value as written, or the field of another object that is merged here.
@@ -89,6 +91,9 @@ func merge(objs []*obj) *obj {
 // put lays a field of another object over what there is under the key.
 func (o *obj) put(key string, upper *cell) {
 	lower := o.cells[key]
+	if lower == upper {
+		return
+	}
 	if lower == nil {
 		if !upper.owner.sealed {
 			upper.owner = o
@@ -105,7 +110,9 @@ func (o *obj) put(key string, upper *cell) {
 
 func (c *cell) absorb(other *cell) {
 	if other.owner.sealed {
-		c.layers = append(c.layers, layer{merged: other})
+		if n := len(c.layers); n == 0 || c.layers[n-1].merged != other {
+			c.layers = append(c.layers, layer{merged: other})
+		}
 		return
 	}
 	c.layers = append(c.layers, other.layers...)

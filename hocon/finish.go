@@ -101,9 +101,6 @@ func (f *finisher) object(o *obj, res *result) error {
 
 // busy reports whether a value is around the one that is being made.
 func (f *finisher) busy(v val) bool {
-	if v == nil {
-		return false
-	}
 	res := f.done[v]
 	return res != nil && res.busy
 }

@@ -127,9 +127,12 @@ func (p *parser) field(o *object) error {
 	default:
 		return p.here.errorf("'=', ':', '+=' or '{' must follow the key %s", joinPath(keys))
 	}
-	outer := p.path
+	outer, arrays := p.path, p.arrays
 	p.path = append(outer[:len(outer):len(outer)], keys...)
-	defer func() { p.path = outer }()
+	if add {
+		p.arrays++ // the value becomes an element
+	}
+	defer func() { p.path, p.arrays = outer, arrays }()
 	if p.depth+len(p.path) > maxDepth {
 		return at.errorf("values nest more than %d deep here", maxDepth)
 	}

@@ -1,6 +1,8 @@
 package hocon
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,14 +26,20 @@ type resolver struct {
 	steps int
 	text  int
 	done  map[val]*result
+	// running counts the fields that are being resolved, each the cause of the next. reached is the outermost of them
+	// that was looked back at since the innermost began.
+	running, reached int
 }
+
+// notReached is above every count of running fields.
+const notReached = math.MaxInt
 
 // resolve merges layers, the lowest first, and replaces their substitutions.
 func resolve(layers []*object, env func(string) (string, bool)) (*object, error) {
 	if len(layers) == 0 {
 		return &object{}, nil
 	}
-	r := &resolver{env: env, done: make(map[val]*result)}
+	r := &resolver{env: env, done: make(map[val]*result), reached: notReached}
 	root := &obj{pos: layers[len(layers)-1].pos, cells: make(map[string]*cell), sealed: true}
 	for _, o := range layers {
 		root.open(o)
@@ -74,6 +82,7 @@ func (r *resolver) value(c *cell) (v val, lookedBack bool, err error) {
 // object, the definitions below are first those of that field.
 func (r *resolver) lookBack(c *cell) (val, error) {
 	i := c.active - 1
+	r.reached = min(r.reached, c.started)
 	var upper val
 	if m := c.layers[i].merged; m != nil && m.active > 0 {
 		var err error
@@ -107,54 +116,101 @@ func (r *resolver) lowest(c *cell, n int) (val, error) {
 		return nil, err
 	}
 	defer r.leave()
-	before := c.active
-	defer func() { c.active = before }()
-	v, err := r.stack(c, n)
+	v, alone, err := r.run(c, n)
 	if err != nil {
 		return nil, err
 	}
 	if o, ok := v.(*obj); ok {
 		o.sealed = true
 	}
-	c.memo[n] = memo{v, true}
+	if alone {
+		c.memo[n] = memo{v, true}
+	}
 	return v, nil
 }
 
-// stack goes down the n lowest layers of a field, until one hides the rest.
+// run resolves the n lowest layers of a field. It is alone if it did not look back at another field that is still being
+// resolved: only then the value is the same wherever it is asked for.
+func (r *resolver) run(c *cell, n int) (v val, alone bool, err error) {
+	active, started, reached := c.active, c.started, r.reached
+	r.running++
+	c.started, r.reached = r.running, notReached
+	v, err = r.stack(c, n)
+	alone = r.reached >= r.running
+	if alone {
+		r.reached = notReached
+	}
+	r.reached = min(r.reached, reached)
+	r.running--
+	c.active, c.started = active, started
+	return v, alone, err
+}
+
+// stack goes down the n lowest layers of a field, until one hides the rest. Objects as they were written are put on top
+// of each other. Below an object that came out of a substitution, which may be what this field looked back at, the rest
+// is one object, too: so nothing is in the result twice.
 func (r *resolver) stack(c *cell, n int) (val, error) {
 	var objs []*obj
 	for i := n - 1; i >= 0; i-- {
-		c.active = i + 1
-		var v val
-		var err error
-		switch l := c.layers[i]; {
-		case l.add:
-			v, err = r.added(c, i)
-		case l.merged != nil:
-			v, _, err = r.value(l.merged)
-		default:
-			v, err = r.eval(l.written)
+		l := c.layers[i]
+		if len(objs) > 0 && l.hidden() {
+			break
 		}
+		c.active = i + 1
+		v, err := r.layer(c, i)
 		if err != nil {
 			return nil, err
 		}
 		o, ok := v.(*obj)
-		switch {
-		case ok:
-			objs = append(objs, o)
-		case v != nil && len(objs) == 0:
-			return v, nil
-		case v != nil:
-			i = 0
+		if v != nil && !ok {
+			if len(objs) == 0 {
+				return v, nil
+			}
+			break
 		}
+		if !ok {
+			continue
+		}
+		objs = append(objs, o)
+		if _, written := l.written.(*object); written {
+			continue
+		}
+		lower, err := r.lowest(c, i)
+		if err != nil {
+			return nil, err
+		}
+		if o, ok := lower.(*obj); ok {
+			objs = append(objs, o)
+		}
+		break
 	}
 	if len(objs) == 0 {
 		return nil, nil
 	}
-	for i, j := 0, len(objs)-1; i < j; i, j = i+1, j-1 {
-		objs[i], objs[j] = objs[j], objs[i]
-	}
+	slices.Reverse(objs)
 	return merge(objs), nil
+}
+
+// layer returns the value of layer i alone, but for += that of the layers below, too.
+func (r *resolver) layer(c *cell, i int) (val, error) {
+	switch l := c.layers[i]; {
+	case l.add:
+		return r.added(c, i)
+	case l.merged != nil:
+		v, _, err := r.value(l.merged)
+		return v, err
+	default:
+		return r.eval(l.written)
+	}
+}
+
+// hidden reports whether a layer is plainly not an object, so that an object above hides it.
+func (l layer) hidden() bool {
+	switch l.written.(type) {
+	case *scalar, *array:
+		return true
+	}
+	return l.add
 }
 
 // added resolves layer i, which is a +=, together with those directly below that are, too.
