@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -61,14 +62,15 @@ func TestHC_B2_stash_goes_before_the_mailbox(t *testing.T) {
 		a.Tell("mailbox")
 		r.at(2 * ms)
 		r.want(t, "1 0", "1 1", "1 2", "1 mailbox")
-		r.l, open = nil, false
+		r.reset()
+		open = false
 		for i := range 2 {
 			a.Tell(i)
 		}
 		a.Tell(errBoom)
 		r.at(3 * ms)
 		r.want(t, "2 fails", "2 dead 0 to a: actor: stopped", "2 dead 1 to a: actor: stopped")
-		r.l = nil
+		r.reset()
 		a.Tell("s")
 		a.Tell(do(func(ctx *Context) { ctx.StopSelf(); pause(ms) }))
 		a.Tell("mailbox")
@@ -131,7 +133,7 @@ func TestStashLimits(t *testing.T) {
 				t.Fatalf("%v", errs)
 			}
 		}
-		r.l = nil
+		r.reset()
 		for range StashCapacity - 1 {
 			a.Tell("m")
 		}
@@ -230,7 +232,7 @@ func TestHC_T7_intervals(t *testing.T) {
 		rate.Tell(func(ctx *Context) error { return ctx.Timers().StartFixedRate("t", "rate", 1*ms, 10*ms) })
 		r.at(40 * ms)
 		r.want(t, "1 rate", "5 delay", "11 rate", "19 delay", "21 rate", "31 rate", "33 delay")
-		r.l = nil
+		r.reset()
 		rate.Tell(35 * ms) // covers the ticks of 41 to 71: they are one, and the phase is kept
 		rate.Tell(do(func(*Context) { pause(35 * ms) }))
 		delay.Tell(do(func(ctx *Context) { ctx.Timers().CancelAll() }))
@@ -279,32 +281,33 @@ func TestTimersAfterStopAndRestart(t *testing.T) {
 		bubble(t, func(t *testing.T, s *System, r *record) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			r.deadLetters(t, s)
+			life := rand.New(rand.NewPCG(seed, 2))
 			generation := 0
-			stopped := false
+			var stopped atomic.Bool
 			a := mustSpawn(t, s, "a", func() Actor {
 				generation++
 				mine := generation
 				return &script{
 					pre: func(ctx *Context) error {
-						ctx.SetReceiveTimeout(time.Duration(1+rnd.IntN(5)) * ms)
+						ctx.SetReceiveTimeout(time.Duration(1+life.IntN(5)) * ms)
 						tm := ctx.Timers()
-						return errors.Join(tm.StartSingle("a", mine, time.Duration(1+rnd.IntN(20))*ms),
-							tm.StartFixedDelay("b", mine, time.Duration(1+rnd.IntN(5))*ms, 3*ms),
-							tm.StartFixedRate("c", mine, time.Duration(1+rnd.IntN(5))*ms, 2*ms))
+						return errors.Join(tm.StartSingle("a", mine, time.Duration(1+life.IntN(20))*ms),
+							tm.StartFixedDelay("b", mine, time.Duration(1+life.IntN(5))*ms, 3*ms),
+							tm.StartFixedRate("c", mine, time.Duration(1+life.IntN(5))*ms, 2*ms))
 					},
 					recv: func(_ *Context, msg any) error {
-						if n, ok := msg.(int); stopped || ok && n != mine {
-							r.add("instance %d got %v, stopped %t", mine, msg, stopped)
+						if n, ok := msg.(int); stopped.Load() || ok && n != mine {
+							r.add("instance %d got %v, stopped %t", mine, msg, stopped.Load())
 						}
-						if rnd.IntN(8) == 0 {
-							pause(time.Duration(rnd.IntN(6)) * ms)
+						if life.IntN(8) == 0 {
+							pause(time.Duration(life.IntN(6)) * ms)
 						}
-						if rnd.IntN(10) == 0 {
+						if life.IntN(10) == 0 {
 							return errBoom
 						}
 						return nil
 					},
-					post: do(func(*Context) { pause(time.Duration(rnd.IntN(6)) * ms) }),
+					post: do(func(*Context) { pause(time.Duration(life.IntN(6)) * ms) }),
 				}
 			}, supervisedBy(Restart))
 			r.at(time.Duration(50+rnd.IntN(50))*ms + time.Duration(rnd.IntN(1000000)))
@@ -312,11 +315,8 @@ func TestTimersAfterStopAndRestart(t *testing.T) {
 			for !a.n.cell.closedForTest() {
 				pause(ms)
 			}
-			stopped = true
+			stopped.Store(true)
 			r.at(time.Second)
-			if generation < 2 {
-				t.Logf("seed %d: no restart", seed)
-			}
 			r.want(t)
 			if n := s.clock.Len(); n != 0 {
 				t.Errorf("%d deadlines are left", n)

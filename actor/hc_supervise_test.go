@@ -3,6 +3,8 @@ package actor
 import (
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,7 +158,7 @@ func TestHC_V6_failing_decider_escalates(t *testing.T) {
 			if restarts := name == "panics"; restarts != (a.n.cell.instance == 2) {
 				t.Errorf("%s: instance %d of the parent", name, a.n.cell.instance)
 			}
-			r.l = nil
+			r.reset()
 			s.user.kids.find("watcher of kid").cell.ref().Tell(PoisonPill{})
 			synctest.Wait()
 		}
@@ -165,11 +167,17 @@ func TestHC_V6_failing_decider_escalates(t *testing.T) {
 
 func TestHC_V7_budget_per_child(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
+		var mu sync.Mutex
 		starts := map[string]int{}
 		var kids []Ref
 		mustSpawn(t, s, "a", always(&script{sup: Supervisor{MaxRestarts: 2}, pre: do(func(ctx *Context) {
 			for _, name := range []string{"x", "y"} {
-				kids = append(kids, spawnKid(ctx, name, func() Actor { starts[name]++; return &script{} }))
+				kids = append(kids, spawnKid(ctx, name, func() Actor {
+					mu.Lock()
+					defer mu.Unlock()
+					starts[name]++
+					return &script{}
+				}))
 			}
 		})}))
 		r.at(0)
@@ -384,22 +392,22 @@ func TestDefaultDecider(t *testing.T) {
 	for name, err := range configs {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System, r *record) {
-				starts, stopped := 0, 0
+				var starts, stopped atomic.Int32
 				mustSpawn(t, s, "start", func() Actor {
-					return &script{pre: func(*Context) error { starts++; return err }}
+					return &script{pre: func(*Context) error { starts.Add(1); return err }}
 				})
 				// The same error of a handler is no failed start.
 				mustSpawn(t, s, "handler", func() Actor {
-					stopped++
+					stopped.Add(1)
 					return &script{recv: func(*Context, any) error { return err }}
 				}).Tell("m")
 				mustSpawn(t, s, "explicit", func() Actor {
-					starts++
+					starts.Add(1)
 					return &script{pre: func(*Context) error { return err }}
 				}, func(c *SpawnConfig) { c.Supervisor = &Supervisor{Decide: DefaultDecider} })
 				r.at(0)
-				if starts != 2 || stopped != 2 {
-					t.Errorf("%d starts, want one each; %d instances after a failed handler, want 2", starts, stopped)
+				if starts.Load() != 2 || stopped.Load() != 2 {
+					t.Errorf("%d starts, want one each; %d instances after a failed handler, want 2", starts.Load(), stopped.Load())
 				}
 			})
 		})

@@ -3,6 +3,7 @@ package actor
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -70,7 +71,7 @@ func TestHC_M3_bound_while_suspended(t *testing.T) {
 		if l := r.lines(); l[len(l)-1] != "50 dead 9 to b: actor: mailbox full" {
 			t.Errorf("%q", l)
 		}
-		r.l = nil
+		r.reset()
 		r.at(250 * ms)
 		if l := r.lines(); len(l) != 4 {
 			t.Errorf("%q", l)
@@ -153,7 +154,7 @@ func TestHC_W3_forged_Terminated(t *testing.T) {
 		w.Tell(Terminated{Ref: x})
 		r.at(1 * ms)
 		r.want(t, fmt.Sprintf("0 dead {%v <nil>} to w: %v", x, ErrForged))
-		r.l = nil
+		r.reset()
 		x.Tell(PoisonPill{})
 		r.at(2 * ms)
 		r.want(t, "1 ended x") // and the real one is not lost over it
@@ -238,12 +239,12 @@ func TestTerminatedIsAtTheTailAndCanBeStashed(t *testing.T) {
 func TestManyWatchers(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
 		x := mustSpawn(t, s, "x", always(&script{}))
-		n := 0
+		var n atomic.Int32
 		ws := make([]Ref, 3*cellSetFew)
 		for i := range ws {
 			ws[i] = mustSpawn(t, s, fmt.Sprint("w", i), always(&script{
 				pre:  do(func(ctx *Context) { ctx.Watch(x) }),
-				recv: func(*Context, any) error { n++; return nil },
+				recv: func(*Context, any) error { n.Add(1); return nil },
 			}))
 			r.at(0)
 		}
@@ -256,8 +257,8 @@ func TestManyWatchers(t *testing.T) {
 		r.at(0)
 		x.Tell(PoisonPill{})
 		r.at(0)
-		if want := len(ws) - 20; n != want {
-			t.Errorf("%d notices, want %d", n, want)
+		if want := int32(len(ws) - 20); n.Load() != want {
+			t.Errorf("%d notices, want %d", n.Load(), want)
 		}
 	})
 }

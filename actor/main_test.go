@@ -44,10 +44,28 @@ func (r *record) lines() []string {
 	return slices.Clone(r.l)
 }
 
+// reset forgets what has been recorded; the times go on.
+func (r *record) reset() {
+	r.mu.Lock()
+	r.l = nil
+	r.mu.Unlock()
+}
+
 // want compares everything recorded so far.
 func (r *record) want(t *testing.T, want ...string) {
 	t.Helper()
 	if got := r.lines(); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// wantAnyOrder is want for things that different actors record at the same moment.
+func (r *record) wantAnyOrder(t *testing.T, want ...string) {
+	t.Helper()
+	got := r.lines()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
