@@ -24,8 +24,9 @@ type Config struct {
 	Servers []string
 	// Name (name) is what the server shows for this connection. Default empty.
 	Name string
-	// User and Password (user, password) sign in. Default empty.
-	User     string
+	// User (user) signs in, with Password. Default empty.
+	User string
+	// Password (password) of User. Default empty.
 	Password string
 	// Token (token) signs in instead of a user. Default empty.
 	Token string
@@ -65,10 +66,12 @@ type StreamConfig struct {
 	// Discard (discard) says what a full stream does: "old" drops its oldest message, "new" refuses the publish. The
 	// server's default is old.
 	Discard Discard
-	// MaxMessages, MaxBytes and MaxAge (maxMessages, maxBytes, maxAge) bound the stream. The server's default is no bound.
+	// MaxMessages (maxMessages) bounds the stream's messages. The server's default is no bound.
 	MaxMessages int64
-	MaxBytes    int64
-	MaxAge      time.Duration
+	// MaxBytes (maxBytes) bounds its size. The server's default is no bound.
+	MaxBytes int64
+	// MaxAge (maxAge) bounds the age of a message. The server's default is no bound.
+	MaxAge time.Duration
 	// DuplicateWindow (duplicateWindow) is how long the stream knows a message id again. It should be longer than the
 	// longest outage: what is sent again after the window is stored twice. The server's default is 2m.
 	DuplicateWindow time.Duration
@@ -89,9 +92,10 @@ type ConsumerConfig struct {
 	// Deliver (deliver) is where a new consumer begins: "all", "last", "new", "lastPerSubject". The server's default is
 	// all. An existing consumer cannot change it.
 	Deliver Deliver
-	// StartSequence (startSequence) begins at a stream sequence, StartTime at a time. Give one of them, and no Deliver.
+	// StartSequence (startSequence) begins at a stream sequence; give it without Deliver and StartTime. Default 0: not set.
 	StartSequence uint64
-	StartTime     time.Time `hocon:"-"`
+	// StartTime begins at a time; give it without Deliver and StartSequence. Default zero: not set. Not in HOCON.
+	StartTime time.Time `hocon:"-"`
 	// AckWait (ackWait) is how long the server waits for a verdict before it delivers a message again. The actor extends
 	// it while the message is being handled, so a slow handler costs no redelivery; it bounds how long a message is stuck
 	// when the whole process dies. The server's default is 30s.
