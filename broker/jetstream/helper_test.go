@@ -125,14 +125,13 @@ func connected(t testing.TB, ref actor.Ref) {
 
 // sink is a target that notes what it got.
 type sink struct {
-	mu      sync.Mutex
-	got     []jetstream.Message
-	handle  func(*actor.Context, jetstream.Message) error
-	arrived chan struct{}
+	mu     sync.Mutex
+	got    []jetstream.Message
+	handle func(*actor.Context, jetstream.Message) error
 }
 
 func newSink(handle func(*actor.Context, jetstream.Message) error) *sink {
-	return &sink{handle: handle, arrived: make(chan struct{}, 1)}
+	return &sink{handle: handle}
 }
 
 func (s *sink) actor() actor.Actor {
