@@ -81,7 +81,7 @@ func TestShutdownBadInput(t *testing.T) {
 func TestShutdownBudgets(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
 		a := mustSpawn(t, s, "busy", always(&script{recv: func(ctx *Context, msg any) error {
-			pause(100 * ms)
+			pause(110 * ms)
 			ctx.Tell(ctx.Self(), msg) // never quiet
 			return nil
 		}}))
@@ -99,7 +99,7 @@ func TestShutdownBudgets(t *testing.T) {
 		}
 		terminate(t, s)
 		r.add("ended")
-		r.want(t, "5000 true <nil>", "7000 registered late", "7000 ended") // and the drain of 2 s before that
+		r.want(t, "5000 true <nil>", "7000 registered late", "7040 ended") // and the drain of 2 s before that
 	})
 }
 
