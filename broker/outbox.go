@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/actor"
@@ -14,6 +15,7 @@ type entry[O any] struct {
 	ord      uint64 // of the last dispatch; 0 is never
 	sends    int32  // dispatches so far
 	alone    int32  // losses at which it was alone in the closed window
+	strikes  int32  // times it was all but proved to be poison
 	returns  int32  // outcomes left open on one link
 	returned uint64 // epoch in which the last outcome was left open and no dispatch followed; 0 is none
 }
@@ -39,34 +41,32 @@ type outbox[O any] struct {
 	dropped  func(payload O, r Reason, cause error)
 	scrub    func(error) error
 
-	mu      sync.Mutex
-	can     sync.Cond // the writer may go on
-	q       ring[entry[O]]
-	fl      []flight[O]
-	free    int32
-	first   int32
-	last    int32
-	flying  int
-	seq     uint64
-	ord     uint64
-	epoch   uint64 // link that takes and settles; 0 is none
-	open    bool   // that link may take
-	window  int
-	narrow  bool // the window is closed to 1: looking for a poison
-	losses  int  // links that fell with something in flight, since the last answer of the peer
-	held    entry[O]
-	holding bool // held is a suspect that the current link does not get
-	ending  bool // nothing new is accepted
-	closed  bool
-	idle    chan struct{} // signalled when ending and everything is settled
-	book    Books
+	mu     sync.Mutex
+	can    sync.Cond // the writer may go on
+	q      ring[entry[O]]
+	fl     []flight[O]
+	free   int32
+	first  int32
+	last   int32
+	flying int
+	seq    uint64
+	ord    uint64
+	epoch  uint64 // link that takes and settles; 0 is none
+	open   bool   // that link may take
+	window int
+	narrow bool       // the window is closed to 1: looking for a poison
+	losses int        // links that fell with something in flight, since the last answer of the peer
+	blamed bool       // a link fell while suspects were held, since the last answer
+	held   []entry[O] // suspects that the current link does not get, in order
+	ending bool       // nothing new is accepted
+	closed bool
+	idle   chan struct{} // signalled when ending and everything is settled
+	book   Books
 }
 
-const (
-	closeAfter  = 3 // losses in a row that close the window to 1
-	suspectAt   = 2 // further losses alone in flight that make a suspect
-	maxReturned = 3 // outcomes left open for one envelope on one link that make it a loss
-)
+// maxReturned is how many outcomes may be left open for one envelope on one link; then the link counts as lost, so that
+// an endless resend becomes a reconnect with its delays.
+const maxReturned = 3
 
 func newOutbox[O any](c *Config) *outbox[O] {
 	o := &outbox[O]{limit: c.OutboundBuffer, overflow: c.Overflow, idle: make(chan struct{}, 1)}
@@ -75,11 +75,7 @@ func newOutbox[O any](c *Config) *outbox[O] {
 }
 
 func (o *outbox[O]) unsettled() int {
-	n := o.q.len() + o.flying
-	if o.holding {
-		n++
-	}
-	return n
+	return o.q.len() + o.flying + len(o.held)
 }
 
 // width is the window in force.
@@ -134,8 +130,8 @@ func (o *outbox[O]) makeRoom() (victim entry[O], evict bool, err error) {
 		return victim, false, nil
 	case o.overflow == RejectNewest:
 		return victim, false, ErrBufferFull
-	case o.holding:
-		victim, o.held, o.holding = o.held, entry[O]{}, false
+	case len(o.held) > 0:
+		victim, o.held = o.held[0], slices.Delete(o.held, 0, 1)
 		return victim, true, nil
 	case o.q.len() == 0:
 		return victim, false, ErrBufferFull
@@ -258,9 +254,7 @@ func (o *outbox[O]) begin(l *Link, window int) {
 	}
 	o.epoch, o.open, o.window = l.epoch, true, max(1, window)
 	o.fl, o.free = o.fl[:0], 0 // nothing is in flight between two links
-	if o.limit > 0 && o.q.len() > 0 && o.q.at(0).alone >= suspectAt {
-		o.held, o.holding = o.q.remove(0), true
-	}
+	o.hold()
 	o.can.Broadcast()
 }
 

@@ -1,5 +1,7 @@
 package broker
 
+import "slices"
+
 // This file has the ways in which envelopes leave the outbox's window: one by one, through, in a run, by a loss.
 
 // verdict is an entry on its way out, with what it ends as; reason 0 is delivered.
@@ -33,23 +35,6 @@ func (o *outbox[O]) count(v *verdict[O]) {
 	default:
 		o.book.Acked++
 	}
-}
-
-// answered notes that the peer answered on the current link: the losses before were not the fault of what is sent now.
-// A confirmation also proves that the held suspect was the cause; it is returned.
-func (o *outbox[O]) answered(confirmed bool) (convict verdict[O], convicted bool) {
-	o.losses, o.narrow = 0, false
-	if !confirmed || !o.holding {
-		return convict, false
-	}
-	return o.convict(), true
-}
-
-func (o *outbox[O]) convict() verdict[O] {
-	v := verdict[O]{entry: o.held, reason: ReasonPoison, cause: ErrPoison}
-	o.held, o.holding = entry[O]{}, false
-	o.count(&v)
-	return v
 }
 
 // settle is Link.Settle. lost asks for the loss of the link.
@@ -98,9 +83,7 @@ func (o *outbox[O]) outcome(l *Link, slot int32, detail any, err error, out []ve
 	o.count(&v)
 	out = append(out, v)
 	if v.reason != ReasonUnknown {
-		if c, ok := o.answered(err == nil); ok {
-			out = append(out, c)
-		}
+		out = o.answered(err == nil, out)
 	}
 	return out, nil
 }
@@ -115,10 +98,9 @@ func (o *outbox[O]) late(t Token, detail any, err error) (v verdict[O], ok bool)
 	if w, isOutcome := detail.(Outcome); isOutcome {
 		v.outcome, v.detail = w, nil
 	}
-	switch {
-	case o.holding && o.held.ord == t.ord:
-		v.entry, o.held, o.holding = o.held, entry[O]{}, false
-	default:
+	if i := slices.IndexFunc(o.held, func(e entry[O]) bool { return e.ord == t.ord }); i >= 0 {
+		v.entry, o.held = o.held[i], slices.Delete(o.held, i, i+1)
+	} else {
 		i := 0
 		for i < o.q.len() && o.q.at(i).ord != t.ord {
 			if o.q.at(i).ord == 0 {
@@ -186,19 +168,6 @@ func (o *outbox[O]) settleRun(l *Link, run []Token, outcome Outcome) {
 	}
 }
 
-// stable tells that the link has been up for stableAfter: a held suspect was the cause of the losses.
-func (o *outbox[O]) stable(l *Link) {
-	var buf [1]verdict[O]
-	out := buf[:0]
-	o.mu.Lock()
-	if o.epoch == l.epoch && o.holding {
-		out = append(out, o.convict())
-		o.changed()
-	}
-	o.mu.Unlock()
-	o.conclude(out)
-}
-
 // lost takes back what the link did not settle, in the order of acceptance. It is called after the link's teardown.
 func (o *outbox[O]) lost(l *Link) {
 	o.mu.Lock()
@@ -218,59 +187,15 @@ func (o *outbox[O]) lost(l *Link) {
 	for o.last != 0 {
 		o.putBack(o.land(o.last))
 	}
-	if o.holding { // the link fell without the suspect: the link is to blame
-		e := o.held
-		o.held, o.holding = entry[O]{}, false
-		e.alone = 0
-		o.putBack(e)
-	}
+	o.acquit()
 	o.epoch = 0
 	o.changed()
 	o.mu.Unlock()
 }
 
-// blame looks for the envelope that takes the links down: it closes the window after some losses, and then counts against
-// the one that is in flight. Under mu, before the flights are put back.
-func (o *outbox[O]) blame(l *Link) {
-	var one *entry[O]
-	n := o.flying
-	if n > 0 {
-		one = &o.fl[o.first-1].entry
-	}
-	for i := 0; i < o.q.len() && o.q.at(i).ord != 0; i++ {
-		e := o.q.at(i)
-		if e.returned == l.epoch { // its outcome was left open just before the link fell
-			n++
-			one = e
-		}
-		e.returns = 0
-		if o.losses == 0 {
-			e.alone = 0
-		}
-	}
-	for i := o.first; i != 0; i = o.fl[i-1].next {
-		o.fl[i-1].returns = 0
-		if o.losses == 0 {
-			o.fl[i-1].alone = 0
-		}
-	}
-	if n == 0 {
-		return
-	}
-	if o.narrow && n == 1 && !o.holding {
-		one.alone++
-	}
-	if o.losses++; o.losses >= closeAfter {
-		o.narrow = true
-	}
-}
-
 // empty takes everything out: what was dispatched at some time ends as unknown, the rest as never. Under mu.
 func (o *outbox[O]) empty(never Reason, cause error) []verdict[O] {
-	if o.holding {
-		o.putBack(o.held)
-		o.held, o.holding = entry[O]{}, false
-	}
+	o.acquit()
 	for o.last != 0 {
 		o.putBack(o.land(o.last))
 	}

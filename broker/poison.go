@@ -1,0 +1,119 @@
+package broker
+
+// This file finds the envelope that takes down one connection after the other. A loss does not say which envelope caused
+// it, and the innocent must not pay:
+//
+//   - after closeAfter losses in a row with something in flight, the window closes to 1;
+//   - an envelope that was alone in flight at suspectAt further losses is a suspect, and the next link does not get it;
+//   - if that link confirms another envelope, or stays up for stableAfter, the suspect is poison and a dead letter;
+//   - if it falls too, the link is to blame and the suspect returns to the head. What was alone in flight at that loss is
+//     counted all the same, so that of two poisons, one behind the other, both come to be held;
+//   - a streak in which a link was to blame proves nothing when it ends: links may just have become good again. Then the
+//     suspects are sent on the good link, and only one that comes to the same point a second time is poison;
+//   - an answer of the peer opens the window again and wipes every count.
+const (
+	closeAfter  = 3
+	suspectAt   = 2
+	maxSuspects = 8
+)
+
+// hold keeps the suspects at the head from a new link. Under mu.
+func (o *outbox[O]) hold() {
+	for o.limit > 0 && len(o.held) < maxSuspects && o.q.len() > 0 && o.q.at(0).alone >= suspectAt {
+		o.held = append(o.held, o.q.remove(0))
+	}
+}
+
+// acquit returns the suspects to the head. Under mu.
+func (o *outbox[O]) acquit() {
+	for i := range o.held {
+		o.held[i].alone = 0
+		o.putBack(o.held[i])
+	}
+	clear(o.held)
+	o.held = o.held[:0]
+}
+
+// judge decides about the suspects when something speaks for the current link. Under mu.
+func (o *outbox[O]) judge(out []verdict[O]) []verdict[O] {
+	for i := range o.held {
+		e := &o.held[i]
+		if o.blamed && e.strikes == 0 {
+			e.strikes++
+			e.alone = 0
+			o.putBack(*e)
+			continue
+		}
+		v := verdict[O]{entry: *e, reason: ReasonPoison, cause: ErrPoison}
+		o.count(&v)
+		out = append(out, v)
+	}
+	clear(o.held)
+	o.held, o.blamed = o.held[:0], false
+	return out
+}
+
+// answered notes that the peer answered on the current link: the losses before were not the fault of what is sent now. A
+// confirmation also proves the guilt of what was held back. Under mu.
+func (o *outbox[O]) answered(confirmed bool, out []verdict[O]) []verdict[O] {
+	o.losses = 0
+	if o.narrow {
+		o.narrow = false
+		for i := 0; i < o.q.len() && o.q.at(i).ord != 0; i++ {
+			o.q.at(i).alone = 0
+		}
+	}
+	if confirmed {
+		return o.judge(out)
+	}
+	return out
+}
+
+// stable tells that the link has been up for stableAfter. That speaks against one suspect; with several it proves
+// nothing, because the peer may be one that dies of everything it is sent, and they are sent again.
+func (o *outbox[O]) stable(l *Link) {
+	var out []verdict[O]
+	o.mu.Lock()
+	if o.epoch == l.epoch {
+		if len(o.held) > 1 {
+			o.acquit()
+		}
+		if len(o.held) == 1 {
+			out = o.judge(out)
+		}
+		o.changed()
+	}
+	o.mu.Unlock()
+	o.conclude(out)
+}
+
+// blame counts a loss against the window and then against the one envelope in flight. Under mu, before the flights are
+// put back.
+func (o *outbox[O]) blame(l *Link) {
+	var one *entry[O]
+	n := o.flying
+	if n > 0 {
+		one = &o.fl[o.first-1].entry
+	}
+	for i := 0; i < o.q.len() && o.q.at(i).ord != 0; i++ {
+		e := o.q.at(i)
+		if e.returned == l.epoch { // its outcome was left open just before the link fell
+			n++
+			one = e
+		}
+		e.returns = 0
+	}
+	for i := o.first; i != 0; i = o.fl[i-1].next {
+		o.fl[i-1].returns = 0
+	}
+	if n == 0 {
+		return
+	}
+	if o.narrow && n == 1 {
+		one.alone++
+	}
+	o.blamed = o.blamed || len(o.held) > 0
+	if o.losses++; o.losses >= closeAfter {
+		o.narrow = true
+	}
+}
