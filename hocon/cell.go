@@ -75,9 +75,6 @@ func (o *obj) cell(key string) *cell {
 // several have gets a new cell: on fields that were only just opened, the definitions are put on top of each other, so
 // that += and look-back see those of all; fields that others see keep their value.
 func merge(objs []*obj) *obj {
-	if len(objs) == 1 {
-		return objs[0]
-	}
 	top := objs[len(objs)-1]
 	merged := &obj{pos: top.pos, cells: make(map[string]*cell, len(top.keys))}
 	for _, o := range objs {

@@ -3,6 +3,7 @@ package hocon
 import (
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -102,18 +103,47 @@ func (v Value) unmarshal(u unmarshaler) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*Error); ok {
-		return e
+	wrapped, ok := err.(*Error)
+	if !ok {
+		wrapped = v.n.at().keyErrorf(v.Key(), "%s", err)
+		var inner *Error
+		if errors.As(err, &inner) {
+			// The inner place is the more exact one; it is said once, in front.
+			wrapped = &Error{File: inner.File, Line: inner.Line, Column: inner.Column, Key: inner.Key}
+			wrapped.Msg = strings.Replace(err.Error(), inner.Error(), inner.Msg, 1)
+		}
+		wrapped.cause = err
 	}
-	wrapped := v.n.at().keyErrorf(v.Key(), "%s", err)
-	var inner *Error
-	if errors.As(err, &inner) {
-		// The inner place is the more exact one; it is said once, in front.
-		wrapped = &Error{File: inner.File, Line: inner.Line, Column: inner.Column, Key: inner.Key}
-		wrapped.Msg = strings.Replace(err.Error(), inner.Error(), inner.Msg, 1)
+	if msg := hideSecrets(wrapped.Msg, v.n); msg != wrapped.Msg {
+		hidden := *wrapped
+		hidden.Msg, hidden.cause = msg, nil
+		return &hidden
 	}
-	wrapped.cause = err
 	return wrapped
+}
+
+// hideSecrets takes what came from the environment out of the message of a type that did not know.
+func hideSecrets(msg string, n node) string {
+	switch n := n.(type) {
+	case *scalar:
+		// A shorter text may well be in the message by chance; where it is a value it is quoted.
+		const short = 4
+		if n.secret && n.text != "" {
+			msg = strings.ReplaceAll(msg, strconv.Quote(n.text), "a value from the environment")
+			if len(n.text) >= short {
+				msg = strings.ReplaceAll(msg, n.text, "a value from the environment")
+			}
+		}
+	case *array:
+		for _, elem := range n.elems {
+			msg = hideSecrets(msg, elem)
+		}
+	case *object:
+		for _, f := range n.fields {
+			msg = hideSecrets(msg, f.val)
+		}
+	}
+	return msg
 }
 
 func (v Value) intoScalar(dst reflect.Value) error {

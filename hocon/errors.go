@@ -57,5 +57,14 @@ func (p pos) errorf(format string, args ...any) *Error {
 
 // keyErrorf makes an error about a key at this place.
 func (p pos) keyErrorf(key, format string, args ...any) *Error {
-	return &Error{File: p.file, Line: p.line, Column: p.col, Key: key, Msg: fmt.Sprintf(format, args...)}
+	return &Error{File: p.file, Line: p.line, Column: p.col, Key: shorten(key), Msg: shorten(fmt.Sprintf(format, args...))}
+}
+
+// shorten keeps what a hostile document names from filling a log.
+func shorten(text string) string {
+	const limit = 1000
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "..."
 }

@@ -1,8 +1,9 @@
 package hocon
 
 import (
+	"maps"
 	"reflect"
-	"sort"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -123,11 +124,7 @@ func unknownKey(key string, fields map[string]structField) string {
 	if len(fields) == 0 {
 		return "unknown key; there are no keys here"
 	}
-	keys := make([]string, 0, len(fields))
-	for k := range fields {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
+	keys := slices.Sorted(maps.Keys(fields))
 	plain := func(s string) string {
 		return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s))
 	}

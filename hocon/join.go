@@ -1,7 +1,8 @@
 package hocon
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,7 +42,7 @@ func (r *resolver) join(c *concat) (val, error) {
 				all = append(all, o)
 			}
 		}
-		return merge(all), nil
+		return r.merge(all)
 	}
 	return r.joinText(c, vals)
 }
@@ -90,10 +91,8 @@ func (r *resolver) joinText(c *concat, vals []val) (val, error) {
 func (r *resolver) elements(v val) ([]val, bool, error) {
 	switch v := v.(type) {
 	case *list:
-		if r.steps += len(v.elems) / 64; r.steps > maxSteps {
-			return nil, false, v.errorf("the arrays take more than %d steps to build", maxSteps)
-		}
-		return v.elems, true, nil
+		// Copying is much cheaper than a step.
+		return v.elems, true, r.count(v.pos, len(v.elems)/64)
 	case *obj:
 		keys := numericKeys(v.keys)
 		var elems []val
@@ -121,6 +120,6 @@ func numericKeys(keys []string) []string {
 			numeric = append(numeric, key)
 		}
 	}
-	sort.SliceStable(numeric, func(i, j int) bool { return index[numeric[i]] < index[numeric[j]] })
+	slices.SortStableFunc(numeric, func(a, b string) int { return cmp.Compare(index[a], index[b]) })
 	return numeric
 }

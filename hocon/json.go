@@ -3,19 +3,21 @@ package hocon
 import (
 	"bytes"
 	"encoding/json"
-	"sort"
+	"slices"
 	"strings"
 )
 
 // JSON returns a resolved configuration as JSON: keys sorted, indented by two spaces, no newline at the end. Values
 // from the environment are in it, so it can hold secrets. An error, always an *[Error], says that the configuration is
-// not resolved.
+// not resolved, or that the text would have more than 256 MiB.
 func (c *Config) JSON() ([]byte, error) {
 	if err := c.checkResolved(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	writeJSON(&b, c.root(), "\n")
+	if !writeJSON(&b, c.root(), "\n") {
+		return nil, &Error{Msg: "the configuration has more than 256 MiB as JSON"}
+	}
 	return b.Bytes(), nil
 }
 
@@ -26,37 +28,45 @@ func (c *Config) checkResolved() error {
 	return nil
 }
 
-// writeJSON writes a resolved value. A line break begins with the newline and the indentation given.
-func writeJSON(b *bytes.Buffer, n node, newline string) {
+// maxJSON bounds the text: in a deep document most of it is indentation.
+const maxJSON = 256 << 20
+
+// writeJSON writes a resolved value. A line break begins with the newline and the indentation given. It gives up and
+// returns false once there is too much.
+func writeJSON(b *bytes.Buffer, n node, newline string) bool {
 	inner := newline + "  "
 	switch n := n.(type) {
 	case *scalar:
 		b.WriteString(jsonScalar(n))
 	case *array:
-		writeItems(b, '[', ']', len(n.elems), newline, func(i int) { writeJSON(b, n.elems[i], inner) })
+		return writeItems(b, "[]", len(n.elems), newline, func(i int) bool { return writeJSON(b, n.elems[i], inner) })
 	case *object:
-		fields := append([]field(nil), n.fields...)
-		sort.Slice(fields, func(i, j int) bool { return fields[i].key < fields[j].key })
-		writeItems(b, '{', '}', len(fields), newline, func(i int) {
+		fields := slices.Clone(n.fields)
+		slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.key, b.key) })
+		return writeItems(b, "{}", len(fields), newline, func(i int) bool {
 			b.WriteString(jsonString(fields[i].key) + ": ")
-			writeJSON(b, fields[i].val, inner)
+			return writeJSON(b, fields[i].val, inner)
 		})
 	}
+	return true
 }
 
-func writeItems(b *bytes.Buffer, left, right byte, n int, newline string, item func(int)) {
-	b.WriteByte(left)
+func writeItems(b *bytes.Buffer, brackets string, n int, newline string, item func(int) bool) bool {
+	b.WriteByte(brackets[0])
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		b.WriteString(newline + "  ")
-		item(i)
+		if !item(i) || b.Len() > maxJSON {
+			return false
+		}
 	}
 	if n > 0 {
 		b.WriteString(newline)
 	}
-	b.WriteByte(right)
+	b.WriteByte(brackets[1])
+	return true
 }
 
 func jsonScalar(s *scalar) string {

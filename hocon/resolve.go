@@ -9,10 +9,10 @@ import (
 
 const (
 	// maxChain bounds how many values may depend on each other in one chain.
-	maxChain = 10000
+	maxChain = 50_000
 	// maxSteps and maxWeight bound the work and the result of documents that are built to explode. The weight of a
 	// value is what it takes up where it is written out: its text, and nodeWeight for each value inside.
-	maxSteps   = 4_000_000
+	maxSteps   = 2_000_000
 	maxWeight  = 64 << 20
 	nodeWeight = 16
 )
@@ -55,17 +55,34 @@ func resolve(layers []*object, env func(string) (string, bool)) (*object, error)
 // enter counts one step down; leave is to be called on the way up.
 func (r *resolver) enter(at pos) error {
 	r.depth++
-	r.steps++
 	if r.depth > maxChain {
 		return at.errorf("more than %d values depend on each other in a chain; is there a cycle?", maxChain)
 	}
-	if r.steps > maxSteps {
+	return r.count(at, 1)
+}
+
+func (r *resolver) leave() { r.depth-- }
+
+// count counts work that is done.
+func (r *resolver) count(at pos, steps int) error {
+	if r.steps += steps; r.steps > maxSteps {
 		return at.errorf("the substitutions take more than %d steps to resolve", maxSteps)
 	}
 	return nil
 }
 
-func (r *resolver) leave() { r.depth-- }
+// merge lays objects over each other, the lowest first.
+func (r *resolver) merge(objs []*obj) (val, error) {
+	if len(objs) == 1 {
+		return objs[0], nil
+	}
+	for _, o := range objs {
+		if err := r.count(o.pos, len(o.keys)); err != nil {
+			return nil, err
+		}
+	}
+	return merge(objs), nil
+}
 
 // value returns the value of a field. If the field is just being resolved, that is what was defined below, and
 // lookedBack is true.
@@ -99,7 +116,7 @@ func (r *resolver) lookBack(c *cell) (val, error) {
 		return lower, err
 	}
 	if low, ok := lower.(*obj); ok {
-		return merge([]*obj{low, high}), nil
+		return r.merge([]*obj{low, high})
 	}
 	return upper, nil
 }
@@ -188,7 +205,7 @@ func (r *resolver) stack(c *cell, n int) (val, error) {
 		return nil, nil
 	}
 	slices.Reverse(objs)
-	return merge(objs), nil
+	return r.merge(objs)
 }
 
 // layer returns the value of layer i alone, but for += that of the layers below, too.
@@ -270,7 +287,7 @@ func (r *resolver) eval(n node) (val, error) {
 		}
 		return l, nil
 	case *object:
-		return open(n), nil
+		return open(n), r.count(n.pos, len(n.fields))
 	case *substitution:
 		return r.substitute(n)
 	default:
