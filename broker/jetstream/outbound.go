@@ -50,6 +50,7 @@ type flight struct {
 	at      time.Duration
 	asked   bool
 	busy    bool
+	again   *condition // of a conditional message that was sent before; nil otherwise
 }
 
 func newOutbound(p *protocol, link *broker.Link) *outbound {
@@ -79,7 +80,7 @@ func (o *outbound) dispatch(env broker.Envelope[Publish]) error {
 	}
 	o.land(env.Token.Slot(), env.Token)
 	if refusedHere(err) {
-		return broker.Rejected(fmt.Errorf("jetstream: publish to %s: %w", m.Subject, err))
+		return rejected(m.Subject, err)
 	}
 	return err
 }
@@ -122,6 +123,7 @@ func (o *outbound) fly(env broker.Envelope[Publish]) (reply string) {
 		f.reply = o.prefix + strconv.Itoa(i) + "-" + strconv.FormatUint(uint64(f.use), 36)
 	}
 	f.token, f.subject, f.asked, f.busy, f.at = env.Token, env.Payload.Subject, env.Asked(), true, time.Since(o.start)
+	f.again = conditionOf(env)
 	o.flying++
 	if o.asleep {
 		o.asleep = false
@@ -147,7 +149,7 @@ func (o *outbound) land(slot int, t broker.Token) bool {
 
 // release frees a slot, under mu. spoiled says that an answer may still come and must not be taken for the next one's.
 func (o *outbound) release(f *flight, spoiled bool) {
-	f.busy, f.subject = false, ""
+	f.busy, f.subject, f.again = false, "", nil
 	o.flying--
 	if spoiled {
 		f.use++
@@ -169,19 +171,26 @@ func (o *outbound) answered(m *natsgo.Msg) {
 		return // given up before
 	}
 	f := &o.slots[slot]
-	token, subject, asked := f.token, f.subject, f.asked
+	d, asked := doubt{token: f.token, subject: f.subject, again: f.again}, f.asked
 	o.release(f, false)
 	o.mu.Unlock()
 
-	receipt, err, later := readAnswer(m, asked)
+	a := readAnswer(m, asked)
 	switch {
-	case err == nil:
-		o.link.Settle(token, receipt, nil)
-	case later:
-		o.doubt(token, subject, err)
+	case a.err == nil && asked:
+		o.link.Settle(d.token, a.receipt, nil)
+	case a.err == nil:
+		o.link.Settle(d.token, nil, nil)
+	case a.later || d.again != nil && wrongSequence(a.err):
+		d.err, d.stream = a.err, a.receipt.Stream
+		o.doubt(d)
 	default:
-		o.link.Settle(token, nil, broker.Rejected(fmt.Errorf("jetstream: publish to %s: %w", subject, err)))
+		o.link.Settle(d.token, nil, rejected(d.subject, a.err))
 	}
+}
+
+func rejected(subject string, err error) error {
+	return broker.Rejected(fmt.Errorf("jetstream: publish to %s: %w", subject, err))
 }
 
 // deny ends the flights to a subject that we may not publish to, and reports whether there were any.
@@ -196,7 +205,7 @@ func (o *outbound) deny(subject string, err error) bool {
 	}
 	o.mu.Unlock()
 	for _, t := range tokens {
-		o.link.Settle(t, nil, broker.Rejected(fmt.Errorf("jetstream: publish to %s: %w", subject, err)))
+		o.link.Settle(t, nil, rejected(subject, err))
 	}
 	return len(tokens) > 0
 }
