@@ -192,7 +192,7 @@ func (f *Fake) Connect(ctx context.Context, l *broker.Link) (broker.Conn[string]
 		f.failConnect--
 	}
 	f.mu.Unlock()
-	if err := f.DialGate.Pass(f.patience(ctx)); err != nil {
+	if err := f.pass(ctx, &f.DialGate); err != nil {
 		return nil, err
 	}
 	if fail {
@@ -209,18 +209,19 @@ func (f *Fake) Connect(ctx context.Context, l *broker.Link) (broker.Conn[string]
 			return conn, err
 		}
 	}
-	if err := f.ConnectGate.Pass(f.patience(ctx)); err != nil {
+	if err := f.pass(ctx, &f.ConnectGate); err != nil {
 		return conn, err
 	}
 	c.open.Store(true)
 	return conn, nil
 }
 
-func (f *Fake) patience(ctx context.Context) context.Context {
+func (f *Fake) pass(ctx context.Context, g *Gate) error {
 	if f.Stubborn {
+		g.Await()
 		return nil
 	}
-	return ctx
+	return g.Pass(ctx)
 }
 
 // FailConnects fails the next n connects, FailDispatches the next n dispatches, each with ErrRefused.

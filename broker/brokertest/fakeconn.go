@@ -113,7 +113,7 @@ func (c *fakeConn) Disconnect(ctx context.Context) error {
 	c.f.mu.Lock()
 	c.f.disconnects++
 	c.f.mu.Unlock()
-	err := c.f.DisconnectGate.Pass(c.f.patience(ctx))
+	err := c.f.pass(ctx, &c.f.DisconnectGate)
 	c.gone.Store(true)
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()

@@ -49,9 +49,15 @@ func (g *Gate) Passed() int {
 	return g.passed
 }
 
-// Pass waits until the gate is open or ctx ends, which is an error. With a nil ctx it waits for the gate alone, as a hook
-// does that ignores its context.
+// Pass waits until the gate is open or ctx ends, which is an error.
 func (g *Gate) Pass(ctx context.Context) error {
+	return g.pass(ctx.Done(), func() error { return context.Cause(ctx) })
+}
+
+// Await waits for the gate alone, as a hook does that ignores its context.
+func (g *Gate) Await() { _ = g.pass(nil, nil) }
+
+func (g *Gate) pass(ended <-chan struct{}, cause func() error) error {
 	g.mu.Lock()
 	c := g.closed
 	if c == nil {
@@ -61,15 +67,11 @@ func (g *Gate) Pass(ctx context.Context) error {
 	}
 	g.waiting++
 	g.mu.Unlock()
-	var ended <-chan struct{}
-	if ctx != nil {
-		ended = ctx.Done()
-	}
 	var err error
 	select {
 	case <-c:
 	case <-ended:
-		err = context.Cause(ctx)
+		err = cause()
 	}
 	g.mu.Lock()
 	g.waiting--

@@ -43,6 +43,7 @@ type intake struct {
 	idle        bool // watch waits for pulled
 	resting     bool // touch waits for holding
 	closing     bool // what still comes is given back
+	gone        bool // the consumer is: no pulls until it is back
 	held        []held
 	freeHeld    int // index + 1 of the first free place; 0 is none
 	heldCount   int
@@ -134,6 +135,9 @@ func (in *intake) reserve(room int) int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	n := room - in.outstanding
+	if in.gone {
+		return 0
+	}
 	if in.outstanding > 0 && n < max(1, in.link.InboundWindow()/4) {
 		return 0
 	}
@@ -250,13 +254,25 @@ func (in *intake) status(m *natsgo.Msg) {
 		left = 0 // it lives
 	case code == "404", code == "408", code == "409" && (text == "Leadership Change" || text == "Batch Completed"):
 	case code == "503", code == "409" && deleted:
-		in.report(fmt.Errorf("%w: %s", ErrConsumerGone, strings.TrimSpace(code+" "+text)))
+		in.lose(fmt.Errorf("%w: %s", ErrConsumerGone, strings.TrimSpace(code+" "+text)))
+		return
 	default:
 		in.report(fmt.Errorf("jetstream: pull from consumer %s of stream %s: %s %s", in.consumer, in.stream, code, text))
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.less(left)
+}
+
+// lose notes that the consumer is gone, once: every pull that was open says so.
+func (in *intake) lose(cause error) {
+	in.mu.Lock()
+	first := !in.gone
+	in.gone, in.outstanding = true, 0
+	in.mu.Unlock()
+	if first {
+		in.report(cause)
+	}
 }
 
 func (in *intake) report(err error) {
@@ -319,16 +335,25 @@ func (in *intake) restore(ctx context.Context, cause error) error {
 		return fmt.Errorf("%w; it could not be made again: %w", cause, err)
 	}
 	in.link.Log().Info("the consumer was made again", "consumer", key)
+	in.settleQueue(ctx)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	select {
-	case <-in.trouble: // every pull reports the same
-	default:
-	}
 	in.adopt(&info.Config)
-	in.outstanding = 0
+	in.gone, in.outstanding = false, 0
 	signal(in.hungry)
 	return nil
+}
+
+// settleQueue waits until what the driver has queued so far went through receive.
+func (in *intake) settleQueue(ctx context.Context) {
+	seen := make(chan struct{})
+	if in.nc.Barrier(func() { close(seen) }) != nil {
+		return // the connection is closed
+	}
+	select {
+	case <-seen:
+	case <-ctx.Done():
+	}
 }
 
 // denied reports whether the server refused our pulls; then the connection is of no use. It may be called on nil.

@@ -122,12 +122,5 @@ func (in *intake) giveBack(ctx context.Context) {
 	for _, m := range msgs {
 		in.refuse(m)
 	}
-	seen := make(chan struct{})
-	if in.nc.Barrier(func() { close(seen) }) != nil {
-		return
-	}
-	select {
-	case <-seen:
-	case <-ctx.Done():
-	}
+	in.settleQueue(ctx)
 }
