@@ -29,6 +29,8 @@ type world struct {
 	ref  actor.Ref
 	logs *logs
 	conf string
+
+	overlap bool // a hook that was given up may run beside the next
 }
 
 // logs is a log that can be searched.
@@ -72,7 +74,7 @@ func bubble(t *testing.T, prepare func(w *world), opts []func(*brokertest.Config
 			if err := w.sys.Terminate(t.Context()); err != nil {
 				t.Errorf("terminate: %v", err)
 			}
-			if n := w.fake.Overlaps(); n > 0 {
+			if n := w.fake.Overlaps(); n > 0 && !w.overlap {
 				t.Errorf("%d times two of Connect and Disconnect ran at once", n)
 			}
 		}()

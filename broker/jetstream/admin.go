@@ -43,7 +43,7 @@ func ensureStreamOnce(ctx context.Context, api js.JetStream, c *StreamConfig) er
 func (c *StreamConfig) over(s js.StreamConfig) js.StreamConfig {
 	set(&s.Subjects, c.Subjects, len(c.Subjects) > 0)
 	set(&s.MaxMsgs, c.MaxMessages, c.MaxMessages > 0)
-	set(&s.MaxBytes, c.MaxBytes, c.MaxBytes > 0)
+	set(&s.MaxBytes, int64(c.MaxBytes), c.MaxBytes > 0)
 	set(&s.MaxAge, c.MaxAge, c.MaxAge > 0)
 	set(&s.Duplicates, c.DuplicateWindow, c.DuplicateWindow > 0)
 	set(&s.Replicas, c.Replicas, c.Replicas > 0)

@@ -10,6 +10,7 @@ import (
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/broker"
 	"github.com/troupe-go/troupe/broker/internal/natsconn"
+	"github.com/troupe-go/troupe/hocon"
 )
 
 // Key is the HOCON path of the settings.
@@ -69,7 +70,7 @@ type StreamConfig struct {
 	// MaxMessages (maxMessages) bounds the stream's messages. The server's default is no bound.
 	MaxMessages int64
 	// MaxBytes (maxBytes) bounds its size. The server's default is no bound.
-	MaxBytes int64
+	MaxBytes hocon.Bytes
 	// MaxAge (maxAge) bounds the age of a message. The server's default is no bound.
 	MaxAge time.Duration
 	// DuplicateWindow (duplicateWindow) is how long the stream knows a message id again. It should be longer than the
@@ -222,7 +223,7 @@ func (s *StreamConfig) validate() error {
 		checkEnum("stream.storage", s.Storage, File, Memory),
 		checkEnum("stream.discard", s.Discard, DiscardOld, DiscardNew),
 		checkBound("stream.maxMessages", s.MaxMessages),
-		checkBound("stream.maxBytes", s.MaxBytes),
+		checkBound("stream.maxBytes", int64(s.MaxBytes)),
 		checkBound("stream.maxAge", s.MaxAge),
 		checkBound("stream.duplicateWindow", s.DuplicateWindow),
 	)

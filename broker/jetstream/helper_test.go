@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	js "github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/actor"
@@ -222,4 +223,12 @@ func firstAt[T any](j *journal) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+func streamWithLimits() js.StreamConfig {
+	return js.StreamConfig{Name: "ORDERS", Subjects: []string{"old.>"}, MaxMsgs: 1234, Description: "keep me"}
+}
+
+func ackNone() js.ConsumerConfig {
+	return js.ConsumerConfig{Durable: "WORKER", AckPolicy: js.AckNonePolicy}
 }

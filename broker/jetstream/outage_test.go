@@ -1,0 +1,203 @@
+package jetstream_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/broker"
+	"github.com/troupe-go/troupe/broker/jetstream"
+	"github.com/troupe-go/troupe/internal/natstest"
+)
+
+// The server is killed and restarted in the middle of everything, on both sides at once: every message that was accepted
+// is confirmed, every confirmed one is handled, and the books balance.
+func TestKilledServerLosesNothing(t *testing.T) {
+	for _, kind := range kinds() {
+		t.Run(kind.name, func(t *testing.T) {
+			const n, kills = 6000, 3
+			srv := kind.start(t)
+			sys := newSystem(t)
+			j := record(t, sys)
+			s := newSink(nil)
+			small := func(c *jetstream.Config) {
+				c.OutboundBuffer = n
+				c.Consumer.NackDelay, c.Consumer.AckWait = 10*time.Millisecond, 2*time.Second
+			}
+			consumer := spawn(t, sys, "consumer", jetstream.New(fast(srv.URL()), orders(spawn(t, sys, "sink", s.actor)), small))
+			publisher := spawn(t, sys, "publisher", jetstream.New(fast(srv.URL()), orders(actor.Ref{}), small))
+			connected(t, consumer)
+			connected(t, publisher)
+
+			var sent atomic.Int64
+			go func() { // a steady flow, so that each kill meets some
+				tick := time.NewTicker(time.Millisecond)
+				defer tick.Stop()
+				for i := range n {
+					if i%20 == 0 {
+						<-tick.C
+					}
+					publisher.Tell(jetstream.Publish{Subject: "orders.a", ID: fmt.Sprint(i), Data: []byte("order")})
+					sent.Add(1)
+				}
+			}()
+			for k := range kills {
+				eventually(t, "some sent", func() bool { return sent.Load() >= int64((k+1)*n/(kills+2)) })
+				srv.Kill()
+				<-time.After(20 * time.Millisecond)
+				srv.Restart()
+			}
+			eventually(t, "all acked", func() bool { return status(t, publisher).Books.Acked == n })
+			eventually(t, "all handled", func() bool { return len(s.ids()) == n })
+			settled(t, srv.JetStream())
+
+			b := status(t, publisher).Books
+			if b.Accepted != b.Acked+b.Written+b.Undelivered || b.Undelivered != 0 || b.Refused != 0 {
+				t.Errorf("books %+v do not balance without a loss", b)
+			}
+			if l := len(find[actor.DeadLetter](j)); l != 0 {
+				t.Errorf("%d dead letters", l)
+			}
+			order := map[string]bool{}
+			next := 0
+			for _, m := range s.messages() { // order by the first occurrence of each id
+				if id := m.ID(); !order[id] {
+					order[id] = true
+					if id != fmt.Sprint(next) {
+						t.Fatalf("message %s came first where %d was due", id, next)
+					}
+					next++
+				}
+			}
+			losses := len(find[broker.Disconnected](j))
+			t.Logf("%d kills, %d losses, books %+v, %d deliveries of %d messages", kills, losses, b, s.count(), n)
+			if losses < kills {
+				t.Errorf("%d losses for %d kills of two connections: the test shows nothing", losses, kills)
+			}
+		})
+	}
+}
+
+// A server that does nothing any more while its sockets stay open is noticed within idleTimeout, with messages in flight
+// and with none, and nothing is lost when it goes on.
+func TestFrozenServerIsNoticed(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		t.Run(fmt.Sprintf("busy=%v", busy), func(t *testing.T) {
+			const idle = 600 * time.Millisecond
+			srv := natstest.StartProcess(t)
+			sys := newSystem(t)
+			j := record(t, sys)
+			s := newSink(nil)
+			ref := spawn(t, sys, "js", jetstream.New(fast(srv.URL()), orders(spawn(t, sys, "sink", s.actor)), func(c *jetstream.Config) {
+				c.IdleTimeout = idle
+				c.Consumer.AckWait = 2 * time.Second
+			}))
+			publish(t, ref, jetstream.Publish{Subject: "orders.a", ID: "before"})
+			<-time.After(2 * idle)
+			if n := len(find[broker.Disconnected](j)); n != 0 {
+				t.Fatalf("%d losses of an idle connection to a healthy server", n)
+			}
+			srv.Freeze(true)
+			start := time.Now()
+			want := 1
+			if busy {
+				for i := range 500 {
+					ref.Tell(jetstream.Publish{Subject: "orders.a", ID: fmt.Sprint(i), Data: make([]byte, 20_000)})
+				}
+				want += 500
+			}
+			eventually(t, "loss", func() bool { return len(find[broker.Disconnected](j)) > 0 })
+			d := firstAt[broker.Disconnected](j).Sub(start)
+			t.Logf("noticed after %v with idleTimeout %v", d, idle)
+			if d > idle*3/2 {
+				t.Errorf("noticed after %v, want at most %v", d, idle*3/2)
+			}
+			srv.Freeze(false)
+			eventually(t, "all handled", func() bool { return len(s.ids()) == want })
+		})
+	}
+}
+
+// Stop against a server that accepts and never answers, and against one that froze under a live connection: within
+// 100 ms; one in twenty may be late, none by a second.
+func TestStopAgainstSilentServer(t *testing.T) {
+	srv := natstest.Start(t)
+	for _, c := range []struct {
+		name   string
+		silent bool
+	}{{"while connecting", true}, {"connected", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			var worst time.Duration
+			late := 0
+			for i := range 20 {
+				sys := newSystem(t)
+				proxy := chaosProxy(t, srv)
+				proxy.Silent(c.silent)
+				s := newSink(nil)
+				ref := spawn(t, sys, fmt.Sprint("js", i), jetstream.New(fast(proxy.Addr()), orders(spawn(t, sys, "sink", s.actor)), func(c *jetstream.Config) {
+					c.FlushTimeout = 0
+				}))
+				if c.silent {
+					eventually(t, "dialled", func() bool { return proxy.Dials() > 0 })
+				} else {
+					connected(t, ref)
+					proxy.Hole(true)
+					ref.Tell(jetstream.Publish{Subject: "orders.a"})
+				}
+				d := stop(t, ref)
+				worst = max(worst, d)
+				if d > 100*time.Millisecond {
+					late++
+				}
+				if d > time.Second {
+					t.Fatalf("stop took %v", d)
+				}
+				end(t, sys)
+			}
+			t.Logf("stop took at most %v in 20 rounds", worst)
+			if late > 1 {
+				t.Errorf("stop took longer than 100ms in %d of 20 rounds, at most %v", late, worst)
+			}
+		})
+	}
+}
+
+// A refused credential waits for maxDelay, and shows up nowhere.
+func TestRefusedCredential(t *testing.T) {
+	for _, kind := range kinds() {
+		t.Run(kind.name, func(t *testing.T) {
+			srv := kind.start(t, signIn)
+			sys := newSystem(t)
+			j := record(t, sys)
+			proxy := chaosProxy(t, srv)
+			ref := spawn(t, sys, "js", jetstream.New(fast("nats://svc:wrong-p4ss@"+proxy.Addr()), func(c *jetstream.Config) {
+				c.Reconnect.MaxDelay = time.Minute
+			}))
+			eventually(t, "refused", func() bool { return status(t, ref).LastError != nil })
+			st := status(t, ref)
+			if wait := time.Until(st.NextAttempt); wait < 30*time.Second {
+				t.Errorf("next attempt in %v, want maxDelay", wait)
+			}
+			if text := fmt.Sprintf("%+v %v %+v", st, st.LastError, j.entries()); strings.Contains(text, "wrong-p4ss") {
+				t.Errorf("the password is in %s", text)
+			}
+			if n := proxy.Dials(); n != 1 {
+				t.Errorf("%d connections, want 1", n)
+			}
+		})
+	}
+}
+
+// An expired or withdrawn permission to use JetStream is a failed connect that says what is missing.
+func TestServerWithoutJetStreamFailsTheConnect(t *testing.T) {
+	srv := natstest.Start(t, func(o *natstest.Options) { o.NoJetStream = true })
+	sys := newSystem(t)
+	ref := spawn(t, sys, "js", jetstream.New(fast(srv.URL()), orders(actor.Ref{})))
+	eventually(t, "failed", func() bool { return status(t, ref).LastError != nil })
+	if text := status(t, ref).LastError.Error(); !strings.Contains(text, "ORDERS") || !strings.Contains(text, "jetstream not enabled") {
+		t.Errorf("error %q, want one that names the stream and JetStream", text)
+	}
+}
