@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	natsgo "github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 )
 
@@ -17,10 +18,18 @@ func ensureStream(ctx context.Context, api js.JetStream, c *StreamConfig) error 
 			continue // somebody else made it meanwhile, with other settings
 		}
 		if err != nil {
-			return fmt.Errorf("jetstream: stream %s: %w", c.Name, err)
+			return explain(fmt.Errorf("jetstream: stream %s: %w", c.Name, err))
 		}
 		return nil
 	}
+}
+
+// explain says in words what the server says by not answering.
+func explain(err error) error {
+	if errors.Is(err, natsgo.ErrNoResponders) || errors.Is(err, js.ErrJetStreamNotEnabled) {
+		return fmt.Errorf("%w: JetStream does not answer; is it enabled on the server, and for this account and domain?", err)
+	}
+	return err
 }
 
 func ensureStreamOnce(ctx context.Context, api js.JetStream, c *StreamConfig) error {
@@ -69,7 +78,7 @@ func ensureConsumer(ctx context.Context, api js.JetStream, stream string, c *Con
 			continue // somebody else made it meanwhile, with other settings
 		}
 		if err != nil {
-			return nil, fmt.Errorf("jetstream: consumer %s of stream %s: %w", c.Name, stream, err)
+			return nil, explain(fmt.Errorf("jetstream: consumer %s of stream %s: %w", c.Name, stream, err))
 		}
 		return info, nil
 	}

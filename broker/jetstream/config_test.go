@@ -16,7 +16,21 @@ import (
 // failedStart spawns and returns the error of the start.
 func failedStart(t *testing.T, sys *actor.System, opts ...func(*jetstream.Config)) *actor.ConfigError {
 	t.Helper()
-	_, err := sys.SpawnAnonymous(jetstream.New(opts...))
+	failure := make(chan error, 1)
+	_, err := sys.SpawnAnonymous(jetstream.New(opts...), func(c *actor.SpawnConfig) {
+		c.Supervisor = &actor.Supervisor{Decide: func(_ actor.Ref, cause error) actor.Directive {
+			failure <- cause
+			return actor.Stop
+		}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err = <-failure:
+	case <-time.After(patience):
+		t.Fatal("the start did not fail")
+	}
 	var c *actor.ConfigError
 	if !errors.As(err, &c) {
 		t.Fatalf("start ended with %v, want a ConfigError", err)
