@@ -52,6 +52,7 @@ func (p *protocol) Connect(ctx context.Context, link *broker.Link) (broker.Conn[
 	}
 	c.nc, c.out.nc = nc, nc
 	if err := c.prepare(ctx); err != nil {
+		nc.SetClosedHandler(nil) // this end is not news, and would hide the reason
 		nc.Close()
 		return nil, err
 	}
