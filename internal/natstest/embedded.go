@@ -3,6 +3,8 @@ package natstest
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -40,4 +42,23 @@ func (e *embedded) stop(bool) error {
 
 func (e *embedded) freeze(bool) error {
 	return errors.New("a server inside the test's own process cannot be frozen; use StartProcess")
+}
+
+func (e *embedded) subjects(name string) (out []string, err error) {
+	z, err := e.srv.Connz(&server.ConnzOptions{Subscriptions: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range z.Conns {
+		if c.Name != name {
+			continue
+		}
+		for _, subject := range c.Subs {
+			if !strings.HasPrefix(subject, "_INBOX.") {
+				out = append(out, subject)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }

@@ -179,3 +179,18 @@ func (s *Server) JetStream(options ...natsgo.Option) jetstream.JetStream {
 	}
 	return js
 }
+
+// Subjects lists, sorted, what the connections of the given name have subscribed to, inboxes left out. Only a server
+// inside this process knows.
+func (s *Server) Subjects(name string) []string {
+	s.tb.Helper()
+	e, ok := s.kind.(*embedded)
+	if !ok {
+		s.tb.Fatal("nats server: Subjects needs a server inside this process")
+	}
+	subjects, err := e.subjects(name)
+	if err != nil {
+		s.tb.Fatalf("nats server: %v", err)
+	}
+	return subjects
+}
