@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/actor"
@@ -131,8 +130,7 @@ func (o *outbox[O]) makeRoom() (victim entry[O], evict bool, err error) {
 	case o.overflow == RejectNewest:
 		return victim, false, ErrBufferFull
 	case len(o.held) > 0:
-		victim, o.held = o.held[0], slices.Delete(o.held, 0, 1)
-		return victim, true, nil
+		return o.release(0), true, nil
 	case o.q.len() == 0:
 		return victim, false, ErrBufferFull
 	}

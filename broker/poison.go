@@ -1,5 +1,7 @@
 package broker
 
+import "slices"
+
 // This file finds the envelope that takes down one connection after the other. A loss does not say which envelope caused
 // it, and the innocent must not pay:
 //
@@ -22,6 +24,13 @@ func (o *outbox[O]) hold() {
 	for o.limit > 0 && len(o.held) < maxSuspects && o.q.len() > 0 && o.q.at(0).alone >= suspectAt {
 		o.held = append(o.held, o.q.remove(0))
 	}
+}
+
+// release takes one suspect out of those held; the caller owns the entry. Under mu.
+func (o *outbox[O]) release(i int) entry[O] {
+	e := o.held[i]
+	o.held = slices.Delete(o.held, i, i+1)
+	return e
 }
 
 // acquit returns the suspects to the head. Under mu.

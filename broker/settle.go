@@ -99,7 +99,7 @@ func (o *outbox[O]) late(t Token, detail any, err error) (v verdict[O], ok bool)
 		v.outcome, v.detail = w, nil
 	}
 	if i := slices.IndexFunc(o.held, func(e entry[O]) bool { return e.ord == t.ord }); i >= 0 {
-		v.entry, o.held = o.held[i], slices.Delete(o.held, i, i+1)
+		v.entry = o.release(i)
 	} else {
 		i := 0
 		for i < o.q.len() && o.q.at(i).ord != t.ord {
