@@ -101,8 +101,11 @@ const (
 	OnDelivery
 )
 
+// String is the word used in HOCON.
 func (o Overflow) String() string { return nameOf(overflowNames(), int(o)) }
-func (m AckMode) String() string  { return nameOf(ackModeNames(), int(m)) }
+
+// String is the word used in HOCON.
+func (m AckMode) String() string { return nameOf(ackModeNames(), int(m)) }
 
 func overflowNames() []string { return []string{"evictOldest", "rejectNewest"} }
 func ackModeNames() []string  { return []string{"onHandled", "manual", "onDelivery"} }
@@ -153,10 +156,13 @@ func (c *Config) Validate() error {
 	for _, f := range []struct {
 		key string
 		d   time.Duration
-	}{{"idleTimeout", c.IdleTimeout}, {"connectTimeout", c.ConnectTimeout}, {"flushTimeout", c.FlushTimeout}, {"reconnect.stableAfter", c.Reconnect.StableAfter}} {
+	}{{"idleTimeout", c.IdleTimeout}, {"connectTimeout", c.ConnectTimeout}, {"flushTimeout", c.FlushTimeout}} {
 		if f.d < 0 {
 			return Invalid(f.key, f.d, "must not be negative")
 		}
+	}
+	if c.Reconnect.StableAfter <= 0 {
+		return Invalid("reconnect.stableAfter", c.Reconnect.StableAfter, "must be positive")
 	}
 	if c.Overflow > RejectNewest {
 		return Invalid("overflow", uint8(c.Overflow), "must be one of "+strings.Join(overflowNames(), ", "))

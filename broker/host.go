@@ -94,6 +94,11 @@ func (h *host[C, O, S]) refuse(err error) error {
 		}
 		return &actor.ConfigError{Path: path, Err: errors.New(Redact(f.Msg))}
 	}
+	if he, ok := errors.AsType[*hocon.Error](err); ok && he.Key != "" {
+		place := *he
+		place.Key = "" // the ConfigError begins with it
+		return &actor.ConfigError{Path: he.Key, Err: errors.New(Redact(place.Error()))}
+	}
 	return &actor.ConfigError{Path: h.def.Key, Err: newScrubber("", nil).error(err)}
 }
 
