@@ -197,6 +197,11 @@ func (in *intake) arrive(m *natsgo.Msg) (id uint64, closing bool) {
 	if in.closing {
 		return 0, true
 	}
+	return in.hold(m), false
+}
+
+// hold books a message without a verdict, under mu.
+func (in *intake) hold(m *natsgo.Msg) (id uint64) {
 	i := in.freeHeld - 1
 	if i < 0 {
 		in.held = append(in.held, held{})
@@ -210,7 +215,7 @@ func (in *intake) arrive(m *natsgo.Msg) (id uint64, closing bool) {
 		in.resting = false
 		signal(in.holding)
 	}
-	return uint64(i) + 1, false
+	return uint64(i) + 1
 }
 
 // less books messages that came or will not come any more, under mu.
