@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +35,11 @@ func TestF741_OutageOfAnHour(t *testing.T) {
 }
 
 func outage(t *testing.T, endpoint, secret, label string) {
+	var up atomic.Bool
 	driver := func(context.Context, int, *broker.Link) error {
+		if up.Load() {
+			return nil
+		}
 		_, parse := url.Parse(endpoint)
 		if parse == nil {
 			parse = fmt.Errorf("dial %q: refused", endpoint)
@@ -44,14 +49,14 @@ func outage(t *testing.T, endpoint, secret, label string) {
 	bubble(t, func(w *world) {
 		w.fake.Label = endpoint
 		w.fake.OnConnect = driver
+		w.fake.OnDispatch = func(context.Context, brokertest.Sent) error { return broker.Rejected(errors.New("at " + endpoint)) }
 		w.fake.Initial = []string{"k", "1"}
 		w.fake.RefuseKey("k", errors.New("subscribe at "+endpoint))
 	}, set(func(c *broker.Config) { c.OutboundBuffer = 1 }), func(w *world) {
 		w.publish("a", "b")
 		w.after(time.Hour)
-		w.fake.OnConnect = nil
+		up.Store(true)
 		w.after(time.Minute)
-		w.fake.OnDispatch = func(context.Context, brokertest.Sent) error { return broker.Rejected(errors.New("at " + endpoint)) }
 		_, asked := ask[broker.Receipt](w, brokertest.Publish{Payload: "c"})
 		_, failed := ask[any](w, brokertest.Do{Func: func(*brokertest.Base) error { return errors.New("at " + endpoint) }})
 		w.do(func(*brokertest.Base) error { panic("at " + endpoint) })
