@@ -26,25 +26,7 @@ func TestBackoff(t *testing.T) {
 			equal(t, "delays", w.attempts(), []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms})
 		})
 	})
-	t.Run("c_accept_and_close_backs_off", func(t *testing.T) {
-		drop := func(_ context.Context, _ int, l *broker.Link) error {
-			time.AfterFunc(time.Millisecond, func() { l.Lost(errors.New("closed at once")) })
-			return nil
-		}
-		bubble(t, func(w *world) { w.fake.OnConnect = drop }, nil, func(w *world) {
-			w.after(10 * time.Minute)
-			// 0.2+0.4+…+25.6 = 51 s for 8 retries, then one each 30 s
-			want := 1 + 8 + int((10*time.Minute-51*time.Second)/(30*time.Second))
-			if n := w.fake.Connects(); n > want+1 {
-				t.Errorf("%d dials in 10 minutes, the schedule allows %d", n, want)
-			}
-			for _, e := range w.rec.Events() {
-				if a, ok := e.(broker.ReconnectAttempt); ok && a.Attempt != 1 {
-					t.Errorf("attempt %d, but every connect before it succeeded", a.Attempt)
-				}
-			}
-		})
-	})
+	t.Run("c_accept_and_close_backs_off", TestW07_Flapping)
 	t.Run("d_stable_link_starts_over", func(t *testing.T) {
 		bubble(t, func(w *world) { w.fake.FailConnects(4) }, nil, func(w *world) {
 			w.after(10 * time.Minute)
@@ -63,6 +45,27 @@ func TestBackoff(t *testing.T) {
 				w.after(time.Second)
 				equal(t, "delay after "+up.String(), w.attempts()[1], want)
 			})
+		}
+	})
+}
+
+// TestW07_Flapping: a peer that accepts and closes at once is met with growing delays.
+func TestW07_Flapping(t *testing.T) {
+	drop := func(_ context.Context, _ int, l *broker.Link) error {
+		time.AfterFunc(time.Millisecond, func() { l.Lost(errors.New("closed at once")) })
+		return nil
+	}
+	bubble(t, func(w *world) { w.fake.OnConnect = drop }, nil, func(w *world) {
+		w.after(10 * time.Minute)
+		// 0.2 + 0.4 + … + 25.6 = 51 s for 8 retries, then one each 30 s
+		want := 1 + 8 + int((10*time.Minute-51*time.Second)/(30*time.Second))
+		if n := w.fake.Connects(); n > want+1 {
+			t.Errorf("%d dials in 10 minutes, the schedule allows %d", n, want)
+		}
+		for _, e := range w.rec.Events() {
+			if a, ok := e.(broker.ReconnectAttempt); ok && a.Attempt != 1 {
+				t.Errorf("attempt %d, but every connect before it succeeded", a.Attempt)
+			}
 		}
 	})
 }

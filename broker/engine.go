@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -18,8 +19,8 @@ const (
 	stopConnect    = 35 * time.Millisecond // for a Connect in progress, its context cancelled and its sockets closed
 	stopAcks       = 10 * time.Millisecond // for the verdicts that are there
 	stopDisconnect = 50 * time.Millisecond // for Disconnect
-	stopRest       = 10 * time.Millisecond // for what remains when all sockets are closed
-	stopBudget     = 90 * time.Millisecond // for all of it
+	stopRest       = 30 * time.Millisecond // for what remains when all sockets are closed
+	stopBudget     = 90 * time.Millisecond // for all of it together
 )
 
 // engine drives one protocol. One goroutine, run, owns the connection: it connects, waits for the loss, tears down, waits
@@ -91,7 +92,7 @@ func (e *engine[O, S]) deadLetter(u Undelivered) {
 }
 
 // start begins to connect, beside the mailbox.
-func (e *engine[O, S]) start(ctx *actor.Context) error {
+func (e *engine[O, S]) start() error {
 	unhook, err := e.sys.OnShutdown(actor.PhaseBrokers, "broker-stop-"+e.path, func(ctx context.Context) error {
 		e.beginStop()
 		select {
@@ -102,7 +103,6 @@ func (e *engine[O, S]) start(ctx *actor.Context) error {
 		}
 	})
 	if err != nil {
-		e.out.close()
 		return fmt.Errorf("broker: %w", err)
 	}
 	e.unhook = unhook
@@ -311,6 +311,11 @@ func (e *engine[O, S]) within(done <-chan struct{}, d time.Duration) bool {
 	case <-done:
 		return true
 	case <-t.C:
+	}
+	select {
+	case <-done: // both, and the hook should not be called late for the toss of a coin
+		return true
+	default:
 		return false
 	}
 }
@@ -321,14 +326,20 @@ func (e *engine[O, S]) abandon(hook string) {
 	e.log.Warn("a hook of the protocol did not return in time", "hook", hook)
 }
 
-// guarded calls a hook; a panic becomes an error.
-func guarded(hook string, f func() error) (err error) {
+// guarded calls a hook; a panic is logged with its stack and becomes an error.
+func (e *engine[O, S]) guarded(hook string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%s: %w", hook, &actor.PanicError{Value: v})
+			err = fmt.Errorf("%s: %w", hook, &actor.PanicError{Value: v, Stack: debug.Stack()})
+			e.panicked("a hook of the protocol panicked", hook, v)
 		}
 	}()
 	return f()
+}
+
+// panicked logs what a panic of the protocol said and where; it is called while the stack is still there.
+func (e *engine[O, S]) panicked(what, hook string, v any) {
+	e.log.Error(what, "hook", hook, "panic", e.scrub.text(fmt.Sprint(v)), "stack", e.scrub.text(string(debug.Stack())))
 }
 
 // errNoConn is what a Connect that returned nothing is taken for.

@@ -111,18 +111,21 @@ func (h *host[C, O, S]) PreStart(ctx *actor.Context) error {
 	h.p = p
 	e := newEngine(p, *cfg, ctx)
 	h.base = Base[O, S]{e: e, ctx: ctx}
-	if s, ok := p.(Starter[O, S]); ok {
-		if err := s.Start(&h.base); err != nil {
+	started := false
+	defer func() { // also when Start panics: PostStop must not wait for an engine that never ran
+		if !started {
 			h.base.e = nil
 			e.out.close()
+		}
+	}()
+	if s, ok := p.(Starter[O, S]); ok {
+		if err := s.Start(&h.base); err != nil {
 			return h.refuse(err)
 		}
 	}
-	if err := e.start(ctx); err != nil {
-		h.base.e = nil
-		return err
-	}
-	return nil
+	err = e.start()
+	started = err == nil
+	return err
 }
 
 // PostStop ends the engine and waits for it.
@@ -161,9 +164,8 @@ func (h *host[C, O, S]) Receive(ctx *actor.Context, msg any) error {
 func (h *host[C, O, S]) command(msg any) (handled bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			pe := &actor.PanicError{Value: v, Stack: debug.Stack()}
-			h.base.e.log.Error("command panicked", "message", fmt.Sprintf("%T", msg), "error", h.base.e.scrub.error(pe).Error(), "stack", h.base.e.scrub.text(string(pe.Stack)))
-			handled, err = true, pe
+			handled, err = true, &actor.PanicError{Value: v, Stack: debug.Stack()}
+			h.base.e.panicked("a command panicked", fmt.Sprintf("%T", msg), v)
 		}
 	}()
 	return h.p.Command(&h.base, msg)
@@ -197,7 +199,7 @@ func (h *host[C, O, S]) terminated(t actor.Terminated) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			b.e.log.Error("terminated handler panicked", "error", b.e.scrub.text(fmt.Sprint(v)))
+			b.e.panicked("a hook of the protocol panicked", "terminated", v)
 		}
 	}()
 	w.Terminated(b, t)

@@ -27,7 +27,6 @@ type inbound struct {
 	full     bool
 	epoch    uint64 // link that may deliver; 0 is none
 	acking   bool   // that link takes verdicts
-	held     bool   // a stop has begun: readers wait
 	deserted bool   // the last subscriber has died
 	drained  bool   // no more verdicts for this link after those that are there
 	acks     []Ack
@@ -154,7 +153,7 @@ func (in *inbound) reopen() {
 }
 
 func (in *inbound) shut() bool {
-	return in.full || in.used >= in.limit || in.held || in.deserted && in.acking
+	return in.full || in.used >= in.limit || in.deserted && in.acking
 }
 
 // wait waits for a place; false when the link may not deliver any more. Under mu.
@@ -222,9 +221,14 @@ func (in *inbound) deliver(d Delivery, msg any, refs []actor.Ref) {
 		in.mu.Unlock()
 		return
 	}
+	if p.epoch != in.epoch && !p.mute() {
+		refs = nil // its connection is over: the peer delivers it again, with a verdict that reaches it
+	}
 	p.told, p.copies = true, len(refs)
 	if len(refs) == 0 {
-		in.unwanted++
+		if p.epoch == in.epoch || p.mute() {
+			in.unwanted++
+		}
 		p.verdict(RetryAfter(ErrNoSubscriber, noSubscriberDelay))
 	} else if in.mode == OnDelivery {
 		p.verdict(nil)
@@ -253,13 +257,6 @@ func (in *inbound) noAcks(l *Link) {
 		in.acking = false
 		in.room.Broadcast()
 	}
-}
-
-// hold stops the readers for good: a stop has begun. Verdicts still count.
-func (in *inbound) hold() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.held = true
 }
 
 // setDeserted stops a peer that wants verdicts from being drained into refusals while no subscriber is left.

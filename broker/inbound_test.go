@@ -369,3 +369,23 @@ func TestW37_TableChangesDuringFanOut(t *testing.T) {
 		equal(t, "a, b", [2]int{len(a.got), len(b.got)}, [2]int{1, 2})
 	})
 }
+
+// TestDeliverAfterTheLoss: a message that was accepted before its connection was lost is left to the redelivery, unless
+// the peer wants no verdicts and would not deliver it again.
+func TestDeliverAfterTheLoss(t *testing.T) {
+	bubble(t, nil, nil, func(w *world) {
+		r, ref := w.receiver("r")
+		w.subscribe("x", ref)
+		l := w.fake.Link(1)
+		wanted, _ := l.Accept(nil, 1)
+		mute, _ := l.Accept(nil, 0)
+		w.drop(errGone)
+		l.Deliver(wanted, "again", "x")
+		l.Deliver(mute, "only once", "x")
+		synctest.Wait()
+		equal(t, "got", r.got, []any{"only once"})
+		s := w.status()
+		equal(t, "in the window", s.Inbound, 0)
+		equal(t, "stale, unwanted", [2]uint64{s.StaleAcks, s.Unwanted}, [2]uint64{1, 0})
+	})
+}

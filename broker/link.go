@@ -124,7 +124,8 @@ func (l *Link) InboundWindow() int { return l.in.limit }
 
 // Accept takes a place in the window for one inbound message and waits for one. ref and id come back in the Ack; a ref
 // that is a pointer the driver has anyway costs no allocation. Ref nil and id 0 mean that the peer wants no verdict.
-// Every Accept is followed by exactly one Deliver or Delivery.Nack.
+// Every Accept is followed by exactly one Deliver or Delivery.Nack. A driver that reads confirmations and messages in one
+// loop uses TryAccept there or a goroutine of its own for the messages: while Accept waits, nothing is confirmed.
 func (l *Link) Accept(ref any, id uint64) (Delivery, error) { return l.in.accept(l, ref, id, 1, true) }
 
 // AcceptBatch is Accept for one message to an actor that stands for n messages of the peer: it takes n places, waiting
@@ -139,7 +140,8 @@ func (l *Link) TryAccept(ref any, id uint64) (Delivery, error) {
 }
 
 // Deliver tells msg to the subscribers of the keys, each of them once; the verdict falls when all are done, with the
-// first error. A message without a subscriber is refused with ErrNoSubscriber, to be delivered again after a second.
+// first error. A message without a subscriber is refused with ErrNoSubscriber, to be delivered again after a second. One
+// whose connection is over is not told to anybody if the peer wants a verdict, because the peer delivers it again.
 // msg is shared by the subscribers.
 func (l *Link) Deliver(d Delivery, msg any, keys ...string) {
 	var refs []actor.Ref

@@ -193,20 +193,6 @@ func TestLossNotification(t *testing.T) {
 		w.events("Connected", "Disconnected", "Attempt(1)", "Connected")
 		equal(t, "disconnects", w.fake.Disconnects(), 1)
 	})
-	t.Run("W5 inside the connect hook", func(t *testing.T) {
-		lose := func(_ context.Context, n int, l *broker.Link) error {
-			if n == 1 {
-				l.Lost(errGone)
-			}
-			return nil
-		}
-		bubble(t, func(w *world) { w.fake.OnConnect = lose }, nil, func(w *world) {
-			w.after(time.Hour)
-			w.events("Attempt(1)", "Connected")
-			equal(t, "the attempt's connection was closed", w.fake.Disconnects(), 1)
-			equal(t, "connects", w.fake.Connects(), 2)
-		})
-	})
 	t.Run("Serve returns nil", func(t *testing.T) {
 		bubble(t, nil, nil, func(w *world) {
 			w.drop(nil)
@@ -216,6 +202,29 @@ func TestLossNotification(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestW05_LossInsideConnect fails that attempt and nothing else.
+func TestW05_LossInsideConnect(t *testing.T) {
+	for name, also := range map[string]error{"then it succeeds": nil, "then it fails too": errors.New("refused")} {
+		t.Run(name, func(t *testing.T) {
+			lose := func(_ context.Context, n int, l *broker.Link) error {
+				if n > 1 {
+					return nil
+				}
+				l.Lost(errGone)
+				return also
+			}
+			bubble(t, func(w *world) { w.fake.OnConnect = lose }, nil, func(w *world) {
+				w.after(time.Hour)
+				w.events("Attempt(1)", "Connected")
+				equal(t, "connects", w.fake.Connects(), 2)
+				if n := w.fake.Disconnects(); also == nil && n != 1 {
+					t.Errorf("the attempt's connection was closed %d times", n)
+				}
+			})
+		})
+	}
 }
 
 // TestHooksThatPanic: every hook of a connection.

@@ -60,7 +60,7 @@ func (s *session[O, S]) connect() error {
 	go func() {
 		defer close(came)
 		var r connectResult[O]
-		r.err = guarded("connect", func() (err error) {
+		r.err = s.e.guarded("connect", func() (err error) {
 			r.conn, err = e.p.Connect(l.ctx, l)
 			return err
 		})
@@ -162,7 +162,7 @@ func (s *session[O, S]) establish() error {
 // spawn runs a hook that lasts as long as the connection; its error is the loss of the connection.
 func (s *session[O, S]) spawn(hook string, f func() error) {
 	s.hooks.Go(func() {
-		if err := guarded(hook, f); err != nil && !s.closing.Load() {
+		if err := s.e.guarded(hook, f); err != nil && !s.closing.Load() {
 			s.link.Lost(err)
 		}
 	})
@@ -345,9 +345,9 @@ func (s *session[O, S]) watch() (stable bool) {
 	}
 }
 
-// flush waits until everything is settled, the link is lost or flushTimeout is over. Nothing new comes in meanwhile.
+// flush waits until everything is settled, the link is lost or flushTimeout is over. Inbound messages still come in: a
+// driver may read confirmations and messages in one loop, which must not be held up.
 func (s *session[O, S]) flush() {
-	s.e.in.hold()
 	defer s.e.beginTeardown()
 	if s.e.cfg.FlushTimeout <= 0 || !s.e.out.end() {
 		return
@@ -427,7 +427,7 @@ func (s *session[O, S]) releaseLate(conn Conn[O]) {
 }
 
 func (s *session[O, S]) disconnect(ctx context.Context, conn Conn[O]) {
-	err := guarded("disconnect", func() error { return conn.Disconnect(ctx) })
+	err := s.e.guarded("disconnect", func() error { return conn.Disconnect(ctx) })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		s.e.log.Warn("disconnect failed", "error", s.e.scrub.error(err))
 	}

@@ -139,8 +139,8 @@ func TestStopFlush(t *testing.T) {
 	})
 }
 
-// TestStopReadsNothingMore: the readers wait during the flush, and the verdicts of what is handled still go out.
-func TestStopReadsNothingMore(t *testing.T) {
+// TestVerdictsGoOutDuringTheFlush: what is handled while a stop flushes is still acknowledged.
+func TestVerdictsGoOutDuringTheFlush(t *testing.T) {
 	bubble(t, holding, nil, func(w *world) {
 		r, ref := w.receiver("r")
 		var gate brokertest.Gate
@@ -149,14 +149,39 @@ func TestStopReadsNothingMore(t *testing.T) {
 		w.subscribe("x", ref)
 		w.arrive(1, 1, "x")
 		w.publish("a")
-		var second error
-		time.AfterFunc(100*ms, func() { _, second = w.fake.Link(1).TryAccept(nil, 2); gate.Open() })
+		time.AfterFunc(100*ms, gate.Open)
 		time.AfterFunc(500*ms, func() { w.fake.Confirm(1) })
 		w.stop()
-		if !errors.Is(second, broker.ErrBufferFull) {
-			t.Errorf("accepted during the flush: %v", second)
-		}
 		equal(t, "verdicts", w.verdicts(), []string{"1 ack"})
+	})
+}
+
+// startPanics panics in Start, once.
+type startPanics struct {
+	*brokertest.Fake
+	left *int
+}
+
+func (p startPanics) Start(b *brokertest.Base) error {
+	if *p.left--; *p.left >= 0 {
+		b.Remember("k", "1")
+		panic("start")
+	}
+	return nil
+}
+
+// TestStartThatPanics is a failed start like any other: nothing hangs, and the restart works.
+func TestStartThatPanics(t *testing.T) {
+	fake, left := &brokertest.Fake{}, 2
+	bubble(t, nil, nil, func(w *world) {
+		def := fake.Definition()
+		def.New = func(brokertest.Config) (broker.Protocol[string, string], error) { return startPanics{fake, &left}, nil }
+		if _, err := w.sys.Spawn("panics", broker.New(def)); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Minute)
+		equal(t, "connects", fake.Connects(), 1)
+		equal(t, "applied", len(fake.Applied()), 0)
 	})
 }
 

@@ -9,8 +9,14 @@ import (
 	"github.com/troupe-go/troupe/broker"
 )
 
-// rounds is how often each stop is measured. One of them may be late: the machine has other things to do.
-const rounds = 20
+// rounds is how often each stop is measured; TROUPE_SOAK asks for the long run. One in twenty may be late: the machine
+// has other things to do.
+func rounds() int {
+	if os.Getenv("TROUPE_SOAK") != "" {
+		return 200
+	}
+	return 20
+}
 
 // stopTimes collects the durations of stops and judges them.
 type stopTimes struct {
@@ -28,9 +34,9 @@ func (s *stopTimes) add(d time.Duration) {
 }
 
 func (s *stopTimes) judge() {
-	s.b.Logf("stop %s: at most %s in %d rounds", s.what, s.worst.Round(10*time.Microsecond), rounds)
-	if s.late > 1 {
-		s.b.Errorf("stop %s took longer than %s in %d of %d rounds, at most %s", s.what, s.b.f.StopWithin, s.late, rounds, s.worst)
+	s.b.Logf("stop %s: at most %s in %d rounds", s.what, s.worst.Round(10*time.Microsecond), rounds())
+	if s.late > rounds()/20 {
+		s.b.Errorf("stop %s took longer than %s in %d of %d rounds, at most %s", s.what, s.b.f.StopWithin, s.late, rounds(), s.worst)
 	}
 }
 
@@ -50,7 +56,7 @@ func caseStopSilent(b *bench) {
 	b.proxy.Silent(true)
 	times := stopTimes{b: b, what: "against a silent peer"}
 	before := descriptors()
-	for i := range rounds {
+	for i := range rounds() {
 		dials := b.proxy.Dials()
 		ref := b.spawn(fmt.Sprintf("silent%d", i), b.p.New(b.proxy.Addr(), all([]func(*broker.Config){noFlush})))
 		b.until("dialled", func() bool { return b.proxy.Dials() > dials })
@@ -64,7 +70,7 @@ func caseStopSilent(b *bench) {
 
 func caseStopHole(b *bench) {
 	times := stopTimes{b: b, what: "with a hole in the link"}
-	for i := range rounds {
+	for i := range rounds() {
 		ref := b.spawn(fmt.Sprintf("hole%d", i), b.p.New(b.proxy.Addr(), all([]func(*broker.Config){noFlush})))
 		b.connected(ref)
 		b.proxy.Hole(true)
@@ -82,7 +88,7 @@ func caseStopHole(b *bench) {
 func caseStopBackoff(b *bench) {
 	b.proxy.Refuse()
 	times := stopTimes{b: b, what: "between two attempts"}
-	for i := range rounds {
+	for i := range rounds() {
 		ref := b.spawn(fmt.Sprintf("backoff%d", i), b.p.New(b.proxy.Addr(), all(nil)))
 		ref.Tell(b.p.Publish(id(i)))
 		b.until("an attempt", func() bool { return b.status(ref).LastError != nil })
@@ -95,8 +101,8 @@ func caseStopBackoff(b *bench) {
 			n++
 		}
 	}
-	if n != rounds {
-		b.Errorf("%d of %d buffered messages became dead letters", n, rounds)
+	if n != rounds() {
+		b.Errorf("%d of %d buffered messages became dead letters", n, rounds())
 	}
 }
 
@@ -118,7 +124,6 @@ func caseStopFlush(b *bench) {
 	}()
 	k := <-got
 	b.Logf("stopped with %d queued and %d in flight, took %s", k.Queued, k.InFlight, b.stop(ref).Round(time.Millisecond))
-	b.until("the dead letters, if any", func() bool { return true })
 	if us := b.rec.Undelivered(); len(us) != 0 {
 		b.Errorf("%d messages were not flushed: %s", len(us), us[0].Reason)
 	}
