@@ -146,26 +146,13 @@ func TestStopAgainstSilentServer(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		silent bool
-	}{{"while connecting", true}, {"connected", false}} {
+		size   int
+	}{{"while connecting", true, 0}, {"connected", false, 0}, {"connected, socket full", false, 500_000}} {
 		t.Run(c.name, func(t *testing.T) {
 			var worst time.Duration
 			late := 0
 			for i := range 20 {
-				sys := newSystem(t)
-				proxy := chaosProxy(t, srv)
-				proxy.Silent(c.silent)
-				s := newSink(nil)
-				ref := spawn(t, sys, fmt.Sprint("js", i), jetstream.New(fast(proxy.Addr()), orders(spawn(t, sys, "sink", s.actor)), func(c *jetstream.Config) {
-					c.FlushTimeout = 0
-				}))
-				if c.silent {
-					eventually(t, "dialled", func() bool { return proxy.Dials() > 0 })
-				} else {
-					connected(t, ref)
-					proxy.Hole(true)
-					ref.Tell(jetstream.Publish{Subject: "orders.a"})
-				}
-				d := stop(t, ref)
+				d := stopOnce(t, srv, i, c.silent, c.size)
 				worst = max(worst, d)
 				if d > 100*time.Millisecond {
 					late++
@@ -173,7 +160,6 @@ func TestStopAgainstSilentServer(t *testing.T) {
 				if d > time.Second {
 					t.Fatalf("stop took %v", d)
 				}
-				end(t, sys)
 			}
 			t.Logf("stop took at most %v in 20 rounds", worst)
 			if late > 1 {
@@ -181,6 +167,34 @@ func TestStopAgainstSilentServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stopOnce measures one stop against a server that does not answer, in the middle of connecting or with size bytes in
+// each of many messages on their way.
+func stopOnce(t *testing.T, srv *natstest.Server, i int, silent bool, size int) time.Duration {
+	t.Helper()
+	sys := newSystem(t)
+	proxy := chaosProxy(t, srv)
+	proxy.Silent(silent)
+	s := newSink(nil)
+	ref := spawn(t, sys, fmt.Sprint("js", i), jetstream.New(fast(proxy.Addr()), orders(spawn(t, sys, "sink", s.actor)), func(c *jetstream.Config) {
+		c.FlushTimeout = 0
+	}))
+	if silent {
+		eventually(t, "dialled", func() bool { return proxy.Dials() > 0 })
+	} else {
+		connected(t, ref)
+		proxy.Hole(true)
+		data := make([]byte, size)
+		for range 1 + size/10_000 {
+			ref.Tell(jetstream.Publish{Subject: "orders.a", Data: data})
+		}
+		status(t, ref)
+	}
+	d := stop(t, ref)
+	end(t, sys)
+	proxy.Close()
+	return d
 }
 
 // A refused credential waits for maxDelay, and shows up nowhere.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-go/troupe/actor"
+	"github.com/troupe-go/troupe/broker"
 	"github.com/troupe-go/troupe/broker/nats"
 )
 
@@ -32,6 +33,11 @@ func Example() {
 		c.Subscriptions = []nats.Subscribe{{Subject: "echo", Queue: "workers", Target: echo}}
 	}))
 	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The start does not wait for the connection, but the answer to a publish does.
+	if _, err := actor.Ask[broker.Receipt](context.Background(), bus, nats.Publish{Subject: "started"}); err != nil {
 		fmt.Println(err)
 		return
 	}
