@@ -79,6 +79,8 @@ func (p *parser) fields(o *object, braces bool) error {
 			return nil
 		case ',':
 			return p.here.errorf("there is no field before this comma; remove it")
+		case ']':
+			return p.here.errorf("this ']' closes nothing; '}' or a new field was expected")
 		}
 		if err := p.field(o); err != nil {
 			return err
@@ -168,6 +170,8 @@ func (p *parser) array() (*array, error) {
 			return a, nil
 		case ',':
 			return nil, p.here.errorf("there is no element before this comma; remove it")
+		case '}':
+			return nil, p.here.errorf("this '}' closes nothing; ']' or a new element was expected")
 		}
 		val, err := p.value("an element")
 		if err != nil {

@@ -1,9 +1,6 @@
 package hocon
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // key reads the dotted key of a field.
 func (p *parser) key() ([]string, error) {
@@ -142,7 +139,7 @@ func joinPath(keys []string) string {
 func quoteKey(key string) string {
 	s := scanner{src: key}
 	if key == "" || s.unquoted() != key || strings.Contains(key, ".") {
-		return strconv.Quote(key)
+		return jsonString(key)
 	}
 	return key
 }
