@@ -107,7 +107,7 @@ type settings struct {
 }
 
 func TestDecode(t *testing.T) {
-	in := settings{Name: "kept", Limits: map[string]int{"old": 1}, Inner: struct{ A, B int }{7, 8}}
+	in := settings{private: 5, Name: "kept", Limits: map[string]int{"old": 1}, Inner: struct{ A, B int }{7, 8}}
 	err := Decode(resolved(t, `x {
 		url = "nats://h:4222", tlsConfig { a = b }, shared = 3
 		initialDelay = 1.5s, maxAttempts = 5, small = -128, tiny = 255, port = "4222", huge = 18446744073709551615
@@ -119,6 +119,7 @@ func TestDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := settings{
+		private: 5,
 		common: common{URL: "nats://h:4222", TLSConfig: map[string]string{"a": "b"}}, Extra: &Extra{Shared: 3},
 		InitialDelay: 1500 * time.Millisecond, MaxAttempts: 5, Small: -128, Tiny: 255, Port: 4222, Huge: math.MaxUint64,
 		Factor: 2, Ratio: 0.5, Fast: true, Name: "kept", Seeds: []string{"a", "1", "true"}, Pair: [2]int{1, 2},

@@ -92,7 +92,7 @@ func (r *resolver) elements(v val) ([]val, bool, error) {
 	switch v := v.(type) {
 	case *list:
 		// Copying is much cheaper than a step.
-		return v.elems, true, r.count(v.pos, len(v.elems)/64)
+		return v.elems, true, r.count(v.pos, len(v.elems)/8)
 	case *obj:
 		keys := numericKeys(v.keys)
 		var elems []val

@@ -95,5 +95,6 @@ func (v Value) Number() (float64, error) {
 	return v.float(text, 64)
 }
 
-// Decode stores the value in what into points to, by the rules of [Decode].
+// Decode stores the value in what into points to, by the rules of [Decode]. Inside an UnmarshalHOCON method into must be
+// of another type, or the method calls itself without end: a type with the same fields, or the type it is made of.
 func (v Value) Decode(into any) error { return decodeValue(v, into) }
