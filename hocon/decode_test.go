@@ -120,7 +120,7 @@ func TestDecode(t *testing.T) {
 	}
 	want := settings{
 		private: 5,
-		common: common{URL: "nats://h:4222", TLSConfig: map[string]string{"a": "b"}}, Extra: &Extra{Shared: 3},
+		common:  common{URL: "nats://h:4222", TLSConfig: map[string]string{"a": "b"}}, Extra: &Extra{Shared: 3},
 		InitialDelay: 1500 * time.Millisecond, MaxAttempts: 5, Small: -128, Tiny: 255, Port: 4222, Huge: math.MaxUint64,
 		Factor: 2, Ratio: 0.5, Fast: true, Name: "kept", Seeds: []string{"a", "1", "true"}, Pair: [2]int{1, 2},
 		Limits: map[string]int{"old": 1, "new": 2}, Next: &settings{Name: "nested"},
