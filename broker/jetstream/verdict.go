@@ -108,7 +108,9 @@ func (in *intake) due(replies []string) []string {
 	return replies
 }
 
-// giveBack lets the server deliver to others what was fetched and has no verdict.
+// giveBack lets the server deliver to others what was fetched and has no verdict. The pulls that are open cannot be taken
+// back: what the server still sends for them comes within some round trips and is given back too, until they are used up
+// or a round trip brings nothing.
 func (in *intake) giveBack(ctx context.Context) {
 	in.mu.Lock()
 	in.closing = true
@@ -118,9 +120,22 @@ func (in *intake) giveBack(ctx context.Context) {
 			msgs = append(msgs, m)
 		}
 	}
+	seen := in.activity
 	in.mu.Unlock()
 	for _, m := range msgs {
 		in.refuse(m)
 	}
-	in.settleQueue(ctx)
+	for {
+		if in.nc.FlushWithContext(ctx) != nil {
+			return // a silent server: ackWait does it
+		}
+		in.settleQueue(ctx)
+		in.mu.Lock()
+		done := in.outstanding == 0 || in.activity == seen
+		seen = in.activity
+		in.mu.Unlock()
+		if done {
+			return
+		}
+	}
 }
