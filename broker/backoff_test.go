@@ -125,6 +125,18 @@ func TestBreaker(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a wake while it is open is not kept for the next wait", func(t *testing.T) {
+		bubble(t, func(w *world) { w.fake.FailConnects(3) }, set(config(func() float64 { return 0.5 }, 0)), func(w *world) {
+			w.after(20 * ms)
+			w.ref.Tell(broker.Reconnect{})
+			w.after(390 * ms) // the probe at 410 ms fails, the next attempt comes 40 ms later
+			equal(t, "connects", w.fake.Connects(), 3)
+			w.after(40*ms - 1)
+			equal(t, "connects", w.fake.Connects(), 3)
+			w.after(1)
+			equal(t, "connects", w.fake.Connects(), 4)
+		})
+	})
 	t.Run("a live loss does not count", func(t *testing.T) {
 		bubble(t, nil, set(config(func() float64 { return 0.5 }, 0)), func(w *world) {
 			for range 5 {

@@ -72,6 +72,9 @@ func (s *sockets) close() {
 // hardClose drops what was not sent: a peer that does not read must not hold the close up, and the connection should not
 // linger in the kernel.
 func hardClose(nc net.Conn) error {
+	if t, ok := nc.(interface{ NetConn() net.Conn }); ok { // TLS would say goodbye first, and wait to be able to
+		_ = hardClose(t.NetConn())
+	}
 	if t, ok := nc.(*net.TCPConn); ok {
 		_ = t.SetLinger(0) // fails only on a socket that is closed already
 	}

@@ -243,36 +243,31 @@ func (e *engine[O, S]) attempt() (cause error) {
 		}
 		return err
 	}
-	stable, cause := e.connected(s)
-	if stable {
-		e.failures = 0
-		e.breaker.reset()
-	}
-	return cause
+	return e.connected(s)
 }
 
-// connected lives through an established connection.
-func (e *engine[O, S]) connected(s *session[O, S]) (stable bool, cause error) {
+// connected lives through an established connection and returns why it ended.
+func (e *engine[O, S]) connected(s *session[O, S]) error {
 	e.attempts = 0
 	e.note(func(st *Status) { st.Attempt = 0 })
 	e.setState(StateConnected)
 	e.log.Info("connected")
 	e.publish(Connected{e.path, e.label})
 	s.beginWriting()
-	stable = s.watch()
-	cause = context.Cause(s.link.ctx)
+	s.watch()
+	cause := context.Cause(s.link.ctx)
 	if e.stopping() {
 		s.flush()
 		e.setState(StateDisconnecting)
 		s.teardown()
-		return stable, ErrStopping
+		return ErrStopping
 	}
 	e.setState(StateDisconnecting)
 	e.publish(Disconnected{e.path, e.label, e.scrub.error(cause)})
 	s.teardown()
 	e.out.lost(s.link)
 	e.setState(StateDisconnected)
-	return stable, cause
+	return cause
 }
 
 // bound is how long a hook may take that ends something: short when the actor stops.

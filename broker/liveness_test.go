@@ -256,3 +256,29 @@ func TestHooksThatPanic(t *testing.T) {
 		})
 	}
 }
+
+// TestSocketsAreClosedBeforeDisconnect: on a dead link nothing may wait for the peer, not even a Disconnect that first
+// waits for its own reader.
+func TestSocketsAreClosedBeforeDisconnect(t *testing.T) {
+	read := make(chan struct{})
+	p := &piped{read: func(_ *broker.Link, nc net.Conn) { discard(nil, nc); close(read) }}
+	wait := func(_ context.Context, n int) error {
+		if n == 1 {
+			<-read
+		}
+		return nil
+	}
+	once := func(ctx context.Context, n int, l *broker.Link) error {
+		if n == 1 {
+			return p.connect(ctx, n, l)
+		}
+		return nil
+	}
+	prepare := func(w *world) { read = make(chan struct{}); w.fake.OnConnect, w.fake.OnDisconnect = once, wait }
+	bubble(t, prepare, set(p.config), func(w *world) {
+		defer p.close()
+		w.drop(errGone)
+		equal(t, "state", w.status().State, broker.StateDisconnected)
+		equal(t, "stop took", w.stop(), 0)
+	})
+}

@@ -310,9 +310,8 @@ func (s *session[O, S]) write(confirms bool, flusher Flusher) error {
 	}
 }
 
-// watch sleeps until the link ends or a stop begins, waking only when a deadline is due. It reports whether the
-// connection has lasted for stableAfter.
-func (s *session[O, S]) watch() (stable bool) {
+// watch sleeps until the link ends or a stop begins, waking only when a deadline is due.
+func (s *session[O, S]) watch() {
 	e, l := s.e, s.link
 	steady := time.NewTimer(e.cfg.Reconnect.StableAfter)
 	defer steady.Stop()
@@ -327,11 +326,10 @@ func (s *session[O, S]) watch() (stable bool) {
 	for {
 		select {
 		case <-l.ctx.Done():
-			return stable
+			return
 		case <-e.stopc:
-			return stable
-		case <-steady.C:
-			stable = true
+			return
+		case <-steady.C: // only now the delays start over
 			e.failures = 0
 			e.breaker.reset()
 			e.out.stable(l)

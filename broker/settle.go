@@ -65,8 +65,6 @@ func (o *outbox[O]) outcome(l *Link, slot int32, detail any, err error, out []ve
 		}
 	case IsRejected(err):
 		v.reason, v.cause = ReasonRejected, err
-	case !o.open:
-		return out, nil // the link is over; lost takes back what is in flight
 	case o.limit == 0:
 		v.reason, v.cause = ReasonUnknown, err
 	default:
@@ -126,7 +124,7 @@ func (o *outbox[O]) settleThrough(l *Link, t Token, err error) (lost error) {
 		o.mu.Lock()
 		more = o.epoch == l.epoch
 		for more {
-			if o.first == 0 || o.fl[o.first-1].ord > t.ord || (err != nil && !IsRejected(err) && !o.open) {
+			if o.first == 0 || o.fl[o.first-1].ord > t.ord {
 				more = false
 				break
 			}

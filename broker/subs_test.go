@@ -399,6 +399,7 @@ func TestO1238_RespawnedUnderTheSamePath(t *testing.T) {
 			w.ref.Tell(brokertest.Do{Func: func(b *brokertest.Base) error {
 				gate.Await()
 				b.AddSubscriber("x", <-young)
+				equal(t, "the new one took the old one's place", b.SubscriberCount("x"), 1)
 				return nil
 			}})
 			synctest.Wait()
@@ -411,5 +412,29 @@ func TestO1238_RespawnedUnderTheSamePath(t *testing.T) {
 			w.kill(ry)
 			equal(t, "count", w.count("x"), 0)
 		})
+	})
+}
+
+// TestDeathAfterPrune: the death of an incarnation that was pruned does not touch its successor.
+func TestDeathAfterPrune(t *testing.T) {
+	bubble(t, nil, nil, func(w *world) {
+		_, old := w.receiver("a")
+		w.subscribe("x", old)
+		var gate brokertest.Gate
+		gate.Close()
+		young := make(chan actor.Ref, 1)
+		w.ref.Tell(brokertest.Do{Func: func(b *brokertest.Base) error {
+			equal(t, "pruned", b.PruneSubscriber(old), true)
+			gate.Await()
+			b.AddSubscriber("x", <-young)
+			return nil
+		}})
+		synctest.Wait()
+		w.kill(old)
+		_, ry := w.receiver("a")
+		young <- ry
+		gate.Open()
+		synctest.Wait()
+		equal(t, "count", w.count("x"), 1)
 	})
 }

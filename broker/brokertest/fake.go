@@ -72,10 +72,13 @@ type Fake struct {
 	Initial []string
 	// Secrets are returned to the base.
 	Held []string
-	// OnConnect, OnDispatch and OnApply are called in the hooks of these names; an error is the hook's. They may block.
+	// OnConnect, OnDispatch, OnApply and OnDisconnect are called in the hooks of these names; an error is the hook's. They
+	// may block.
 	OnConnect  func(ctx context.Context, link int, l *broker.Link) error
 	OnDispatch func(ctx context.Context, s Sent) error
 	OnApply    func(ctx context.Context, key string) error
+	// OnDisconnect is described at OnConnect.
+	OnDisconnect func(ctx context.Context, link int) error
 	// OnTerminated is called for deaths the protocol hears of.
 	OnTerminated func(t actor.Terminated)
 

@@ -2,6 +2,7 @@ package brokertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,6 +115,9 @@ func (c *fakeConn) Disconnect(ctx context.Context) error {
 	c.f.disconnects++
 	c.f.mu.Unlock()
 	err := c.f.pass(ctx, &c.f.DisconnectGate)
+	if c.f.OnDisconnect != nil {
+		err = errors.Join(err, c.f.OnDisconnect(ctx, c.n))
+	}
 	c.gone.Store(true)
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
