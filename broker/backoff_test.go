@@ -127,9 +127,9 @@ func TestBreaker(t *testing.T) {
 	})
 	t.Run("a wake while it is open is not kept for the next wait", func(t *testing.T) {
 		bubble(t, func(w *world) { w.fake.FailConnects(3) }, set(config(func() float64 { return 0.5 }, 0)), func(w *world) {
-			w.after(20 * ms)
+			w.after(50 * ms)
 			w.ref.Tell(broker.Reconnect{})
-			w.after(390 * ms) // the probe at 410 ms fails, the next attempt comes 40 ms later
+			w.after(360 * ms) // the probe at 410 ms fails, the next attempt comes 40 ms later
 			equal(t, "connects", w.fake.Connects(), 3)
 			w.after(40*ms - 1)
 			equal(t, "connects", w.fake.Connects(), 3)

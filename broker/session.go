@@ -301,7 +301,7 @@ func (s *session[O, S]) write(confirms bool, flusher Flusher) error {
 			run = append(run, env.Token)
 		case err == nil && confirms:
 		case err == nil:
-			out.settleRun(l, []Token{env.Token}, Written)
+			s.settle(l, env.Token, Written, nil)
 		case IsRejected(err):
 			s.settle(l, env.Token, nil, err)
 		default:
