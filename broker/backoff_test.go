@@ -87,13 +87,16 @@ func TestJitterOnTheFirstRetryToo(t *testing.T) {
 	})
 }
 
-func TestBreaker(t *testing.T) {
-	config := func(random func() float64, factor float64) func(c *broker.Config) {
-		return func(c *broker.Config) {
-			c.CircuitBreaker = broker.BreakerConfig{FailureThreshold: 2, Reset: 400 * ms}
-			c.Reconnect.InitialDelay, c.Reconnect.RandomFactor, c.Reconnect.Random = 10*ms, factor, random
-		}
+// breakerConfig opens after two failures, for 400 ms.
+func breakerConfig(random func() float64, factor float64) func(c *broker.Config) {
+	return func(c *broker.Config) {
+		c.CircuitBreaker = broker.BreakerConfig{FailureThreshold: 2, Reset: 400 * ms}
+		c.Reconnect.InitialDelay, c.Reconnect.RandomFactor, c.Reconnect.Random = 10*ms, factor, random
 	}
+}
+
+func TestBreaker(t *testing.T) {
+	config := breakerConfig
 	t.Run("one-sided", func(t *testing.T) {
 		// Two failures: the first at 0, the second after its jittered delay; that opens the breaker.
 		for r, bounds := range map[float64][2]time.Duration{0: {399 * ms, 401 * ms}, 0.999999: {600 * ms, 801 * ms}} {
@@ -137,6 +140,11 @@ func TestBreaker(t *testing.T) {
 			equal(t, "connects", w.fake.Connects(), 4)
 		})
 	})
+}
+
+// TestBreakerCounts has what counts for the breaker and what does not.
+func TestBreakerCounts(t *testing.T) {
+	config := breakerConfig
 	t.Run("a live loss does not count", func(t *testing.T) {
 		bubble(t, nil, set(config(func() float64 { return 0.5 }, 0)), func(w *world) {
 			for range 5 {
