@@ -1,13 +1,14 @@
 package broker
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/actor"
 )
 
-// noSubscriberDelay is when a message that nobody wanted should come again.
+// noSubscriberDelay is when a message that nobody took should come again: at once, it would go round and round.
 const noSubscriberDelay = time.Second
 
 // inbound is the window of messages that were handed to actors and are not handled yet, over all connections of the
@@ -100,6 +101,11 @@ func (p *place) Done(err error) {
 	p.copies--
 	if err != nil && p.err == nil {
 		p.err = err
+	}
+	if p.err != nil && (errors.Is(p.err, actor.ErrDeadLetter) || errors.Is(p.err, actor.ErrMailboxFull)) {
+		if _, ok := DelayOf(p.err); !ok {
+			p.err = RetryAfter(p.err, noSubscriberDelay)
+		}
 	}
 	if p.copies == 0 && (in.mode != Manual || p.err != nil || p.mute()) {
 		p.verdict(p.err)

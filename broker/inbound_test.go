@@ -100,7 +100,28 @@ func TestAckAfterHandling(t *testing.T) {
 			w.arrive(1, 2, "x")
 			gate.Open()
 			synctest.Wait()
-			equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 nack"})
+			equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 retry 1s"})
+		})
+	})
+	t.Run("a full mailbox", func(t *testing.T) {
+		bubble(t, nil, nil, func(w *world) {
+			var gate brokertest.Gate
+			gate.Close()
+			r := &receiver{gate: &gate}
+			ref, err := w.sys.Spawn("small", func() actor.Actor { return r }, func(c *actor.SpawnConfig) {
+				c.Mailbox = actor.Mailbox{Capacity: 1, Overflow: actor.RejectNewest}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.subscribe("x", ref)
+			for id := range uint64(3) {
+				w.arrive(1, id+1, "x")
+			}
+			equal(t, "verdicts", w.verdicts(), []string{"3 retry 1s"})
+			gate.Open()
+			synctest.Wait()
+			equal(t, "verdicts", w.verdicts(), []string{"3 retry 1s", "1 ack", "2 ack"})
 		})
 	})
 }

@@ -128,3 +128,25 @@ func caseStopFlush(b *bench) {
 		b.Errorf("%d messages were not flushed: %s", len(us), us[0].Reason)
 	}
 }
+
+// caseStopAnytime stops at random moments of the first milliseconds, between the dial and the first confirmations.
+func caseStopAnytime(b *bench) {
+	times := stopTimes{b: b, what: "at a random moment"}
+	before := descriptors()
+	for i := range rounds() {
+		ref := b.spawn(fmt.Sprintf("anytime%d", i), b.p.New(b.proxy.Addr(), all([]func(*broker.Config){noFlush})))
+		for j := range 5 {
+			ref.Tell(b.p.Publish(id(j)))
+		}
+		Jitter(5 * time.Millisecond)
+		times.add(b.stop(ref))
+	}
+	times.judge()
+	b.until("no connection left", func() bool { return b.proxy.Live() == 0 })
+	dials := b.proxy.Dials()
+	b.until("no descriptor left", func() bool { return descriptors() <= before })
+	<-time.After(50 * time.Millisecond) // longer than the first delay of a retry
+	if n := b.proxy.Dials(); n != dials {
+		b.Errorf("%d dials after every actor had stopped", n-dials)
+	}
+}

@@ -65,6 +65,7 @@ func Run(t *testing.T, features Features, newProtocol func(t *testing.T) Protoco
 		{"stop_against_silent_peer", caseStopSilent, true},
 		{"stop_against_hole", caseStopHole, true},
 		{"stop_in_backoff", caseStopBackoff, true},
+		{"stop_at_any_time", caseStopAnytime, true},
 		{"stop_flushes", caseStopFlush, true},
 	} {
 		if c.need {
