@@ -282,3 +282,42 @@ func TestSocketsAreClosedBeforeDisconnect(t *testing.T) {
 		equal(t, "stop took", w.stop(), 0)
 	})
 }
+
+// TestLentSockets: what the base knows of them, and that none survives its link.
+func TestLentSockets(t *testing.T) {
+	p := &piped{read: discard}
+	bubble(t, func(w *world) { w.fake.OnConnect = p.connect }, set(p.config), func(w *world) {
+		defer p.close()
+		l := w.fake.Link(1)
+		equal(t, "nothing yet", [2]bool{l.LastRead().IsZero(), l.LastWrite().IsZero()}, [2]bool{true, true})
+		w.after(time.Second)
+		if _, err := p.peers[0].Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		equal(t, "last read", l.LastRead(), time.Now())
+		here, there := net.Pipe()
+		own, err := l.Adopt(here)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, there) }()
+		w.after(time.Second)
+		if _, err := own.Write([]byte("y")); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "last write", l.LastWrite(), time.Now())
+		w.drop(errGone)
+		if _, err := own.Write([]byte("z")); err == nil {
+			t.Error("an adopted socket survives its link")
+		}
+		late, other := net.Pipe()
+		defer other.Close()
+		if _, err := l.Adopt(late); !errors.Is(err, broker.ErrLinkClosed) {
+			t.Errorf("adopted on a dead link: %v", err)
+		}
+		if _, err := late.Write([]byte("z")); err == nil {
+			t.Error("a socket adopted too late is open")
+		}
+	})
+}
