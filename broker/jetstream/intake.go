@@ -333,6 +333,14 @@ func (in *intake) restore(ctx context.Context, cause error) error {
 	if !in.c.p.cfg.Consumer.Create {
 		return cause
 	}
+	// A new consumer of the same name, made while the server is still deleting the old one's files, loses its own.
+	t := time.NewTimer(in.c.p.timing.deleting)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, in.c.p.timing.restore)
 	defer cancel()
 	info, err := ensureConsumer(ctx, in.c.js, in.stream, &in.c.p.cfg.Consumer)

@@ -208,7 +208,10 @@ func TestRefusedCredential(t *testing.T) {
 			ref := spawn(t, sys, "js", jetstream.New(fast("nats://svc:wrong-p4ss@"+proxy.Addr()), func(c *jetstream.Config) {
 				c.Reconnect.MaxDelay = time.Minute
 			}))
-			eventually(t, "refused", func() bool { return status(t, ref).LastError != nil })
+			eventually(t, "refused, and the next attempt scheduled", func() bool {
+				st := status(t, ref)
+				return st.LastError != nil && !st.NextAttempt.IsZero()
+			})
 			st := status(t, ref)
 			if wait := time.Until(st.NextAttempt); wait < 30*time.Second {
 				t.Errorf("next attempt in %v, want maxDelay", wait)

@@ -92,7 +92,9 @@ func TestWebSocketTransport(t *testing.T) {
 	})
 	s := newSink(nil)
 	sys := newSystem(t)
-	ref := spawn(t, sys, "js", jetstream.New(fast(fmt.Sprintf("ws://127.0.0.1:%d", port)), orders(spawn(t, sys, "sink", s.actor))))
+	ref := spawn(t, sys, "js", jetstream.New(fast(fmt.Sprintf("ws://127.0.0.1:%d", port)), orders(spawn(t, sys, "sink", s.actor)), func(c *jetstream.Config) {
+		c.Consumer.AckWait = time.Second // for what is on its way when the server stops
+	}))
 	publish(t, ref, jetstream.Publish{Subject: "orders.a", ID: "before"})
 	srv.Stop()
 	ref.Tell(jetstream.Publish{Subject: "orders.a", ID: "between"})
