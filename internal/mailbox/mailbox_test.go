@@ -78,92 +78,107 @@ func (m *model) next() (k Kind, i item, s int) {
 // out.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := &model{capacity: rapid.IntRange(0, 4).Draw(t, "capacity"), overflow: Overflow(rapid.IntRange(0, 1).Draw(t, "overflow"))}
-		got := &model{}
-		mb := &Mailbox[item, int]{Owner: got, Capacity: want.capacity, Overflow: want.overflow}
-		n := 0
+		m := &machine{got: &model{}}
+		m.want = &model{capacity: rapid.IntRange(0, 4).Draw(t, "capacity"), overflow: Overflow(rapid.IntRange(0, 1).Draw(t, "overflow"))}
+		m.mb = &Mailbox[item, int]{Owner: m.got, Capacity: m.want.capacity, Overflow: m.want.overflow}
 		t.Repeat(map[string]func(*rapid.T){
-			"push": func(t *rapid.T) {
-				n++
-				i := item(2*n + rapid.IntRange(0, 1).Draw(t, "signal"))
-				r, wake, victim := mb.Push(i, i.droppable())
-				wr, ww, wv := want.push(i)
-				if r != wr || wake != ww || victim != wv {
-					t.Fatalf("Push(%d) = %v, %v, %v, want %v, %v, %v", i, r, wake, victim, wr, ww, wv)
-				}
-			},
-			"system": func(t *rapid.T) {
-				n++
-				wake, ok := mb.PushSystem(n)
-				wantWake := !want.closed && !want.scheduled
-				if ok == want.closed || wake != wantWake {
-					t.Fatalf("PushSystem = %v, %v", wake, ok)
-				}
-				if !want.closed {
-					want.sys = append(want.sys, n)
-					want.scheduled = true
-				}
-			},
-			"next": func(t *rapid.T) {
-				if !want.scheduled {
-					t.Skip("nobody owns it")
-				}
-				var i item
-				var s int
-				k := mb.Next(&i, &s)
-				if wk, wi, ws := want.next(); k != wk || i != wi || s != ws || got.idle != want.idle {
-					t.Fatalf("Next = %v, %v, %v, want %v, %v, %v; Idle %d times, want %d", k, i, s, wk, wi, ws, got.idle, want.idle)
-				}
-			},
-			"suspend": func(t *rapid.T) {
-				if want.scheduled {
-					want.suspended = rapid.Bool().Draw(t, "on")
-					mb.Suspend(want.suspended)
-				}
-			},
-			"prepend": func(t *rapid.T) {
-				if !want.scheduled || want.closed {
-					t.Skip("not by the owner")
-				}
-				var es []item
-				var ms []modelItem
-				for range rapid.IntRange(0, 12).Draw(t, "n") {
-					n++
-					es, ms = append(es, item(2*n)), append(ms, modelItem{item(2 * n), false})
-				}
-				mb.Prepend(es)
-				want.user = append(ms, want.user...)
-			},
-			"close": func(t *rapid.T) {
-				if !want.scheduled || want.closed || rapid.IntRange(0, 9).Draw(t, "really") > 0 {
-					t.Skip("not now")
-				}
-				user, sys := mb.Close()
-				var wu []item
-				for _, u := range want.user {
-					wu = append(wu, u.i)
-				}
-				if !slices.Equal(user, wu) || !slices.Equal(sys, want.sys) {
-					t.Fatalf("Close = %v, %v, want %v, %v", user, sys, wu, want.sys)
-				}
-				want.user, want.sys, want.closed = nil, nil, true
-			},
-			"": func(t *rapid.T) {
-				if mb.Len() != len(want.user) {
-					t.Fatalf("%d wait, want %d", mb.Len(), len(want.user))
-				}
-				mb.Lock()
-				defer mb.Unlock()
-				odd := func(i *item) bool { return *i%2 == 1 }
-				if mb.AnyLocked(odd) != slices.ContainsFunc(want.user, func(u modelItem) bool { return odd(&u.i) }) {
-					t.Fatal("AnyLocked")
-				}
-				if mb.ClosedLocked() != want.closed || mb.ScheduledLocked() != want.scheduled {
-					t.Fatal("closed or scheduled")
-				}
-			},
+			"push": m.push, "system": m.system, "next": m.next, "suspend": m.suspend, "prepend": m.prepend, "close": m.close, "": m.compare,
 		})
 	})
+}
+
+// machine is a mailbox beside its model. n numbers what is pushed.
+type machine struct {
+	mb        *Mailbox[item, int]
+	want, got *model
+	n         int
+}
+
+func (m *machine) push(t *rapid.T) {
+	m.n++
+	i := item(2*m.n + rapid.IntRange(0, 1).Draw(t, "signal"))
+	r, wake, victim := m.mb.Push(i, i.droppable())
+	wr, ww, wv := m.want.push(i)
+	if r != wr || wake != ww || victim != wv {
+		t.Fatalf("Push(%d) = %v, %v, %v, want %v, %v, %v", i, r, wake, victim, wr, ww, wv)
+	}
+}
+
+func (m *machine) system(t *rapid.T) {
+	m.n++
+	wake, ok := m.mb.PushSystem(m.n)
+	wantWake := !m.want.closed && !m.want.scheduled
+	if ok == m.want.closed || wake != wantWake {
+		t.Fatalf("PushSystem = %v, %v", wake, ok)
+	}
+	if !m.want.closed {
+		m.want.sys = append(m.want.sys, m.n)
+		m.want.scheduled = true
+	}
+}
+
+func (m *machine) next(t *rapid.T) {
+	if !m.want.scheduled {
+		t.Skip("nobody owns it")
+	}
+	var i item
+	var s int
+	k := m.mb.Next(&i, &s)
+	if wk, wi, ws := m.want.next(); k != wk || i != wi || s != ws || m.got.idle != m.want.idle {
+		t.Fatalf("Next = %v, %v, %v, want %v, %v, %v; Idle %d times, want %d", k, i, s, wk, wi, ws, m.got.idle, m.want.idle)
+	}
+}
+
+func (m *machine) suspend(t *rapid.T) {
+	if m.want.scheduled {
+		m.want.suspended = rapid.Bool().Draw(t, "on")
+		m.mb.Suspend(m.want.suspended)
+	}
+}
+
+func (m *machine) prepend(t *rapid.T) {
+	if !m.want.scheduled || m.want.closed {
+		t.Skip("not by the owner")
+	}
+	var es []item
+	var ms []modelItem
+	for range rapid.IntRange(0, 12).Draw(t, "n") {
+		m.n++
+		es, ms = append(es, item(2*m.n)), append(ms, modelItem{item(2 * m.n), false})
+	}
+	m.mb.Prepend(es)
+	m.want.user = append(ms, m.want.user...)
+}
+
+func (m *machine) close(t *rapid.T) {
+	if !m.want.scheduled || m.want.closed || rapid.IntRange(0, 9).Draw(t, "really") > 0 {
+		t.Skip("not now")
+	}
+	user, sys := m.mb.Close()
+	var wu []item
+	for _, u := range m.want.user {
+		wu = append(wu, u.i)
+	}
+	if !slices.Equal(user, wu) || !slices.Equal(sys, m.want.sys) {
+		t.Fatalf("Close = %v, %v, want %v, %v", user, sys, wu, m.want.sys)
+	}
+	m.want.user, m.want.sys, m.want.closed = nil, nil, true
+}
+
+// compare looks at what can be seen between two steps.
+func (m *machine) compare(t *rapid.T) {
+	if m.mb.Len() != len(m.want.user) {
+		t.Fatalf("%d wait, want %d", m.mb.Len(), len(m.want.user))
+	}
+	m.mb.Lock()
+	defer m.mb.Unlock()
+	odd := func(i *item) bool { return *i%2 == 1 }
+	if m.mb.AnyLocked(odd) != slices.ContainsFunc(m.want.user, func(u modelItem) bool { return odd(&u.i) }) {
+		t.Fatal("AnyLocked")
+	}
+	if m.mb.ClosedLocked() != m.want.closed || m.mb.ScheduledLocked() != m.want.scheduled {
+		t.Fatal("closed or scheduled")
+	}
 }
 
 // overlap is an owner that checks that there is one activation at a time. What it notes is not locked: the race detector
