@@ -263,6 +263,7 @@ func TestRefusedPublish(t *testing.T) {
 		connected(t, ref)
 
 		// W44's kind: a subscription that is refused is an event, the other one lives.
+		eventually(t, "an event", func() bool { return len(find[broker.SubscriptionFailed](j)) > 0 })
 		failed := find[broker.SubscriptionFailed](j)
 		if len(failed) != 1 || failed[0].Key != "hidden" || !errors.Is(failed[0].Cause, natsgo.ErrPermissionViolation) {
 			t.Errorf("events %+v, want one for hidden", failed)
