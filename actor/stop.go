@@ -19,7 +19,7 @@ func (c *cell) beginStop(cause error) {
 }
 
 // finishStop is the end. The order is that of the contract: PostStop, dead letters of stash and mailbox, subscriptions,
-// event, watchers, parent.
+// event, parent, watchers.
 func (c *cell) finishStop() {
 	c.cancelTimers()
 	if err := c.guard(inPostStop, c.postStop); err != nil {
@@ -71,14 +71,16 @@ func (c *cell) tellEnd() {
 			c.watchers.add(m.from)
 		}
 	}
+	if c.parent != nil {
+		// Before the watchers: a parent that watches its child finds the name free when Terminated arrives, since the
+		// system lane is served first.
+		c.parent.send(command{kind: cmdChildGone, from: c})
+	}
 	c.watchers.take(func(w *cell) { w.noteDeath(c) })
 	for ref := range c.watches {
 		ref.n.unwatchedBy(c)
 	}
 	c.watches, c.closing, c.kids, c.replaced = nil, nil, nil, nil
-	if c.parent != nil {
-		c.parent.send(command{kind: cmdChildGone, from: c})
-	}
 	if c.ended != nil {
 		close(c.ended)
 	}
