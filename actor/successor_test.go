@@ -33,6 +33,10 @@ func TestSuccessorUnderTheSameName(t *testing.T) {
 	}
 	parent := mustSpawn(t, s, "parent", func() Actor {
 		return Func(func(ctx *Context, msg any) error {
+			if msg == "noise" { // keeps the parent at work, so that it takes Terminated as soon as it is there
+				ctx.Self().Tell(msg)
+				return nil
+			}
 			if err := next(ctx); err != nil || lives == rounds {
 				done <- err
 				ctx.StopSelf()
@@ -40,6 +44,7 @@ func TestSuccessorUnderTheSameName(t *testing.T) {
 			return nil
 		})
 	})
+	parent.Tell("noise")
 	parent.Tell("begin")
 	select {
 	case err := <-done:
