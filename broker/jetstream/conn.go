@@ -20,6 +20,7 @@ type timing struct {
 	heartbeat   time.Duration // an idle pull is heard of so often
 	refused     time.Duration // wait before a message that was refused for now is sent again
 	deleting    time.Duration // for the server to get done with deleting a consumer: it tells of it first
+	unheard     time.Duration // wait before a pull that nobody took is tried again
 	restore     time.Duration // for making a deleted consumer again
 	farewell    time.Duration // for the last verdicts of a stop to arrive; below what the base leaves for it
 }
@@ -27,7 +28,7 @@ type timing struct {
 func defaultTiming() timing {
 	return timing{
 		pullExpires: 30 * time.Second, heartbeat: 2 * time.Second, refused: 250 * time.Millisecond,
-		deleting: 200 * time.Millisecond, restore: 700 * time.Millisecond, farewell: 35 * time.Millisecond,
+		deleting: 200 * time.Millisecond, unheard: 50 * time.Millisecond, restore: 700 * time.Millisecond, farewell: 35 * time.Millisecond,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -75,11 +74,7 @@ func (o *outbound) inquire(ctx context.Context) error {
 		if len(batch) == 0 {
 			continue
 		}
-		pause := time.NewTimer(o.p.timing.refused)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if !wait(ctx, o.p.timing.refused) {
 			return nil
 		}
 		for _, d := range batch {

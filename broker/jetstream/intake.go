@@ -3,7 +3,6 @@ package jetstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,6 +43,7 @@ type intake struct {
 	resting     bool // touch waits for holding
 	closing     bool // what still comes is given back
 	gone        bool // the consumer is: no pulls until it is back
+	unheard     int  // pulls in a row that nobody took
 	held        []held
 	freeHeld    int // index + 1 of the first free place; 0 is none
 	heldCount   int
@@ -194,6 +194,7 @@ func (in *intake) arrive(m *natsgo.Msg) (id uint64, closing bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.less(1)
+	in.unheard = 0
 	if in.closing {
 		return 0, true
 	}
@@ -257,9 +258,13 @@ func (in *intake) status(m *natsgo.Msg) {
 	switch {
 	case code == "100":
 		left = 0 // it lives
+		in.heard()
 	case code == "404", code == "408", code == "409" && (text == "Leadership Change" || text == "Batch Completed"):
-	case code == "503", code == "409" && deleted:
-		in.lose(fmt.Errorf("%w: %s", ErrConsumerGone, strings.TrimSpace(code+" "+text)))
+	case code == "503":
+		in.lose(errUnheard)
+		return
+	case code == "409" && deleted:
+		in.lose(fmt.Errorf("%w: %s", ErrConsumerGone, text))
 		return
 	default:
 		in.report(fmt.Errorf("jetstream: pull from consumer %s of stream %s: %s %s", in.consumer, in.stream, code, text))
@@ -267,17 +272,6 @@ func (in *intake) status(m *natsgo.Msg) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.less(left)
-}
-
-// lose notes that the consumer is gone, once: every pull that was open says so.
-func (in *intake) lose(cause error) {
-	in.mu.Lock()
-	first := !in.gone
-	in.gone, in.outstanding = true, 0
-	in.mu.Unlock()
-	if first {
-		in.report(cause)
-	}
 }
 
 func (in *intake) report(err error) {
@@ -308,10 +302,7 @@ func (in *intake) watch(ctx context.Context) error {
 			return nil
 		case <-in.pulled:
 		case err := <-in.trouble:
-			if !errors.Is(err, ErrConsumerGone) {
-				return err
-			}
-			if err := in.restore(ctx, err); err != nil {
+			if err := in.mend(ctx, err); err != nil {
 				return err
 			}
 		case <-due:
@@ -323,57 +314,4 @@ func (in *intake) watch(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// restore tells that the consumer is gone and makes it again, or declares the connection lost.
-func (in *intake) restore(ctx context.Context, cause error) error {
-	key := in.stream + "/" + in.consumer
-	in.link.Log().Warn("the consumer is gone", "consumer", key, "error", cause)
-	in.c.p.events.Publish(broker.SubscriptionFailed{Path: in.c.p.path, Endpoint: in.link.Label(), Key: key, Cause: cause})
-	if !in.c.p.cfg.Consumer.Create {
-		return cause
-	}
-	// A new consumer of the same name, made while the server is still deleting the old one's files, loses its own.
-	t := time.NewTimer(in.c.p.timing.deleting)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	ctx, cancel := context.WithTimeout(ctx, in.c.p.timing.restore)
-	defer cancel()
-	info, err := ensureConsumer(ctx, in.c.js, in.stream, &in.c.p.cfg.Consumer)
-	if err != nil {
-		return fmt.Errorf("%w; it could not be made again: %w", cause, err)
-	}
-	in.link.Log().Info("the consumer was made again", "consumer", key)
-	in.settleQueue(ctx)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.adopt(&info.Config)
-	in.gone, in.outstanding = false, 0
-	signal(in.hungry)
-	return nil
-}
-
-// settleQueue waits until what the driver has queued so far went through receive.
-func (in *intake) settleQueue(ctx context.Context) {
-	seen := make(chan struct{})
-	if in.nc.Barrier(func() { close(seen) }) != nil {
-		return // the connection is closed
-	}
-	select {
-	case <-seen:
-	case <-ctx.Done():
-	}
-}
-
-// denied reports whether the server refused our pulls; then the connection is of no use. It may be called on nil.
-func (in *intake) denied(subject string, err error) bool {
-	if in == nil || subject != in.next {
-		return false
-	}
-	in.report(err)
-	return true
 }
