@@ -28,7 +28,7 @@ type timing struct {
 func defaultTiming() timing {
 	return timing{
 		pullExpires: 30 * time.Second, heartbeat: 2 * time.Second, refused: 250 * time.Millisecond,
-		deleting: 200 * time.Millisecond, unheard: 50 * time.Millisecond, restore: 700 * time.Millisecond, farewell: 35 * time.Millisecond,
+		deleting: 200 * time.Millisecond, unheard: 50 * time.Millisecond, restore: 700 * time.Millisecond, farewell: 40 * time.Millisecond,
 	}
 }
 
