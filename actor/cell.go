@@ -39,6 +39,7 @@ type cell struct {
 	built       bool  // an instance has been built at least once
 	announced   bool  // ActorStarted has been published
 	postStopped bool  // this instance has had its PostStop
+	touched     bool  // see idleWindow
 	susp        int32 // suspended ancestors
 	instance    uint32
 	actor       Actor

@@ -19,7 +19,8 @@ type envelope struct {
 	timer    *timer // tick
 	gen      uint32 // timeout: generation of the window; piped: of the instance
 	kind     kind
-	replayed bool // came out of the stash
+	replayed bool   // came out of the stash
+	marker   uint16 // timeout: see idleWindow
 }
 
 // droppable says which envelopes the bound of a mailbox applies to. Signals are never lost to it.

@@ -393,7 +393,8 @@ func (w *world) advance(t *rapid.T) {
 	time.Sleep(d)
 }
 
-// check compares. Notices of deaths come from other actors at the same moment, so where exactly they come is left open.
+// check compares. Notices of deaths come from other actors at the same moment, so where exactly they come is left open,
+// and an actor that has ended itself may have missed the last ones.
 func (w *world) check(t *rapid.T) {
 	synctest.Wait()
 	w.mu.Lock()
@@ -402,8 +403,13 @@ func (w *world) check(t *rapid.T) {
 		t.Fatal(w.real["errors"])
 	}
 	for _, a := range w.actors {
-		if got, want := ordered(w.real[a.name]), ordered(a.seen); !slices.Equal(got, want) {
+		got, deaths := apart(w.real[a.name])
+		want, wantDeaths := apart(a.seen)
+		if !slices.Equal(got, want) {
 			t.Fatalf("%s saw\n%q, want\n%q", a.name, got, want)
+		}
+		if !slices.Equal(deaths, wantDeaths) && (a.alive || !subset(deaths, wantDeaths)) {
+			t.Fatalf("%s heard of the end of\n%q, want\n%q", a.name, deaths, wantDeaths)
 		}
 		if a.ref.n.cell.closedForTest() == a.alive {
 			t.Fatalf("%s is alive: %t", a.name, !a.alive)
@@ -418,9 +424,8 @@ func (w *world) check(t *rapid.T) {
 	}
 }
 
-// ordered puts the deaths last and leaves the instance out of them.
-func ordered(seen []string) []string {
-	var deaths, rest []string
+// apart takes the deaths out, sorted and without the instance that heard of them.
+func apart(seen []string) (rest, deaths []string) {
 	for _, what := range seen {
 		if _, name, ok := strings.Cut(what, "ended "); ok {
 			deaths = append(deaths, name)
@@ -429,7 +434,11 @@ func ordered(seen []string) []string {
 		}
 	}
 	slices.Sort(deaths)
-	return append(rest, deaths...)
+	return rest, deaths
+}
+
+func subset(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
 func (w *world) end(t *rapid.T) {

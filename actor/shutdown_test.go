@@ -187,7 +187,7 @@ func TestTerminateUnderFire(t *testing.T) {
 				}
 			})
 		}
-		pause(time.Duration(round) * ms / 4)
+		<-time.After(time.Duration(round) * ms / 4)
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		if err := s.Terminate(ctx); err != nil {
 			t.Fatal(err)

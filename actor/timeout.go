@@ -14,21 +14,23 @@ import (
 // message, and the time is still exact.
 //
 // The marker, an envelope of kind timeout at the tail of the user lane, is the receive timeout on its way. Fire puts it
-// there unless a message that counts is waiting, and at delivery it is checked again.
+// there unless a message that counts is waiting. It cannot see that one is being handled; the end of that handler makes
+// the marker void and starts the window anew. At delivery the marker is checked again.
 //
 // Invariant, whenever the owner releases an armed cell: exactly one of entry-in-clock (linked) and marker-in-lane
 // (queued) holds, or a message that counts is waiting and its handling will set touched.
 //
-// window, gen, linked, queued and since are guarded by the mailbox's lock; the owner writes them, so it may read them
-// without. touched is the owner's alone.
+// All of it is guarded by the mailbox's lock. linked and queued are also written by Fire; the rest only by the owner,
+// which may therefore read it without. The cell's field touched belongs here too and is the owner's alone: a handler
+// that counts has run, or is running, since since was written.
 type idleWindow struct {
-	entry   timing.Entry
-	window  time.Duration // 0: off
-	since   int64         // end of the last handler that counted
-	gen     uint32        // of the setting; a marker of another one is void
-	linked  bool
-	queued  bool
-	touched bool // a handler that counts has run since since was written
+	entry  timing.Entry
+	window time.Duration // 0: off
+	since  int64         // end of the last handler that counted
+	gen    uint32        // of the setting; a marker of another one is void, and so is a stashed one
+	marker uint16        // of the markers of this setting; a marker that is not the last one is void
+	linked bool
+	queued bool
 }
 
 // minWindow is the shortest window: a positive one below it is rounded up, so that no setting makes a hot loop.
@@ -54,7 +56,7 @@ func (c *cell) setWindow(d time.Duration) {
 	}
 	w.window = d
 	c.mb.Unlock()
-	w.touched = d > 0 // the window begins when this handler ends
+	c.touched = d > 0 // the window begins when this handler ends
 }
 
 // disarm is the end of the window, at a restart and at a stop.
@@ -65,7 +67,7 @@ func (c *cell) disarm() {
 	w := &c.idle
 	c.mb.Lock()
 	w.gen++
-	w.window, w.queued, w.touched = 0, false, false
+	w.window, w.queued, c.touched = 0, false, false
 	if w.linked {
 		c.sys.clock.Remove(&w.entry)
 		w.linked = false
@@ -79,7 +81,7 @@ func (c *cell) noteActivity(e *envelope) {
 		return
 	}
 	if e.kind == timeout || e.counts() {
-		c.idle.touched = true // the receive timeout itself re-arms: it comes again after a full window
+		c.touched = true // the receive timeout itself re-arms: it comes again after a full window
 		return
 	}
 	c.sealIdle()
@@ -88,7 +90,7 @@ func (c *cell) noteActivity(e *envelope) {
 // sealIdle fixes the end of the last handler that counted before something else runs: a signal, a wait for the
 // supervisor.
 func (c *cell) sealIdle() {
-	if !c.idle.touched || c.idle.window == 0 {
+	if !c.touched || c.idle.window == 0 {
 		return
 	}
 	c.mb.Lock()
@@ -102,12 +104,16 @@ func (c *cell) idleLocked() {
 	if w.window == 0 {
 		return
 	}
-	if !w.touched && (w.linked || w.queued) {
+	if !c.touched && (w.linked || w.queued) {
 		return
 	}
 	now := c.sys.clock.Now()
-	if w.touched {
-		w.touched, w.since = false, now
+	if c.touched {
+		c.touched, w.since = false, now
+		if w.queued { // it was put there while the handler ran
+			w.queued = false
+			w.marker++
+		}
 	}
 	if !w.linked && !w.queued {
 		w.linked = true
@@ -132,7 +138,7 @@ func (c *cell) Fire(now int64) {
 	wake := false
 	if !c.mb.AnyLocked(counts) { // otherwise not idle; the handler of what waits will re-arm
 		w.queued = true
-		wake = c.mb.PushLocked(envelope{msg: ReceiveTimeout{}, kind: timeout, gen: w.gen}, false)
+		wake = c.mb.PushLocked(envelope{msg: ReceiveTimeout{}, kind: timeout, gen: w.gen, marker: w.marker}, false)
 	}
 	c.mb.Unlock()
 	if wake {
@@ -150,10 +156,11 @@ func (c *cell) timeoutDue(e *envelope) bool {
 	if e.replayed {
 		return true
 	}
+	if e.marker != w.marker {
+		return false
+	}
 	c.mb.Lock()
+	defer c.mb.Unlock()
 	w.queued = false
-	waits := c.mb.AnyLocked(counts)
-	c.mb.Unlock()
-	// The last handler that counted may have ended after the marker was put there, with others since that do not count.
-	return !w.touched && !waits && timing.Later(w.since, w.window) <= c.sys.clock.Now()
+	return !c.touched && !c.mb.AnyLocked(counts)
 }

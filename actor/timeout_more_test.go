@@ -130,7 +130,7 @@ func storm(t *testing.T, s *System, senders, rounds int, window time.Duration) {
 			for i := range rounds {
 				refs[(i+g)%len(refs)].Tell(i*31 + g)
 				if i%10 == 0 {
-					pause(1 * ms)
+					<-time.After(1 * ms)
 				}
 			}
 		})
