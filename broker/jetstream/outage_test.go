@@ -139,6 +139,24 @@ func TestFrozenServerIsNoticed(t *testing.T) {
 	}
 }
 
+// A reset is told within 50 ms.
+func TestResetIsToldAtOnce(t *testing.T) {
+	srv := natstest.Start(t)
+	proxy := chaosProxy(t, srv)
+	sys := newSystem(t)
+	j := record(t, sys)
+	ref := spawn(t, sys, "js", jetstream.New(fast(proxy.Addr()), orders(actor.Ref{})))
+	connected(t, ref)
+	start := time.Now()
+	proxy.Reset()
+	eventually(t, "loss", func() bool { return len(find[broker.Disconnected](j)) > 0 })
+	d := firstAt[broker.Disconnected](j).Sub(start)
+	t.Logf("told after %v", d)
+	if d > 50*time.Millisecond {
+		t.Errorf("told after %v, want 50ms", d)
+	}
+}
+
 // Stop against a server that accepts and never answers, and against one that froze under a live connection: within
 // 100 ms; one in twenty may be late, none by a second.
 func TestStopAgainstSilentServer(t *testing.T) {
