@@ -181,6 +181,7 @@ func TestWatchRules(t *testing.T) {
 		}))
 		r.at(0)
 		refs["restarted"].Tell(errBoom) // a restart is not the end
+		r.at(0)
 		for _, name := range []string{"twice", "with", "back", "unwatched"} {
 			refs[name].Tell(PoisonPill{})
 			r.at(0)

@@ -80,8 +80,10 @@ func (c *cell) tellEnd() {
 	for ref := range c.watches {
 		ref.n.unwatchedBy(c)
 	}
-	c.watches, c.closing, c.kids, c.replaced = nil, nil, nil, nil
-	if c.ended != nil {
+	c.watches, c.closing, c.replaced = nil, nil, nil
+	if c.ended != nil { // a guardian: System.Spawn may still be on its way to a family that is closed
 		close(c.ended)
+		return
 	}
+	c.kids = nil
 }
