@@ -147,8 +147,8 @@ func (s *Server) Restart() {
 	}
 }
 
-// Freeze stops the server from doing anything (SIGSTOP) without ending its connections, or lets it go on. Only a server
-// that is a process of its own can be frozen.
+// Freeze stops the server from doing anything (SIGSTOP) without ending its connections, or lets it go on; either takes
+// effect within moments, not at once. Only a server that is a process of its own can be frozen.
 func (s *Server) Freeze(on bool) {
 	s.tb.Helper()
 	if err := s.kind.freeze(on); err != nil {
