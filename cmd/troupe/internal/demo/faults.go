@@ -22,16 +22,19 @@ const (
 // gate makes faults happen in the middle of the flow, however short the input is: the publisher stops at the place of a
 // fault until that fault has begun, with its last orders still unanswered.
 type gate struct {
-	mu     sync.Mutex
-	places []int64 // accepted orders at which the next faults are due
-	shut   bool
-	due    chan struct{}
-	wake   func() // makes the publisher go on
+	mu       sync.Mutex
+	places   []int64 // accepted orders at which the next faults are due
+	accepted int64
+	shut     bool
+	ended    bool          // the input has ended
+	due      chan struct{} // capacity 1: a fault is due
+	over     chan struct{} // closed when no fault will be due any more
+	wake     func()        // makes the publisher go on
 }
 
 // newGate spreads n faults over total orders, or places one every so many when total is unknown.
 func newGate(n, total int) *gate {
-	g := &gate{due: make(chan struct{}, 1)}
+	g := &gate{due: make(chan struct{}, 1), over: make(chan struct{})}
 	for i := range int64(n) {
 		at := (i + 1) * unknownEvery
 		if total >= 0 {
@@ -52,10 +55,39 @@ func (g *gate) open() bool {
 func (g *gate) passed(accepted int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.places) > 0 && accepted >= g.places[0] && !g.shut {
+	g.accepted = accepted
+	g.look()
+}
+
+// end notes that the input has ended: what was planned for later orders is left out.
+func (g *gate) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = true
+	g.look()
+}
+
+// again looks whether the next fault is due already, when one is over: a short input has several at one place.
+func (g *gate) again() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.look()
+}
+
+// look makes a fault due whose place is reached, or notes that none is left. With mu held.
+func (g *gate) look() {
+	switch {
+	case g.shut:
+	case len(g.places) > 0 && g.accepted >= g.places[0]:
 		g.places = g.places[1:]
 		g.shut = true
 		g.due <- struct{}{}
+	case g.ended || len(g.places) == 0:
+		select {
+		case <-g.over:
+		default:
+			close(g.over)
+		}
 	}
 }
 
@@ -109,13 +141,13 @@ type breaker struct {
 	faults []fault
 }
 
-// run carries out the script, each fault when its place in the flow is reached, and ends with the last one, with ctx, or
-// with stop, after which no fault is begun.
-func (b *breaker) run(ctx context.Context, stop <-chan struct{}) error {
+// run carries out the script, each fault when its place in the flow is reached, one at a time. It ends with the last one,
+// with an input that is too short for more, or with ctx.
+func (b *breaker) run(ctx context.Context) error {
 	for i, f := range b.faults {
 		select {
 		case <-b.gate.due:
-		case <-stop:
+		case <-b.gate.over:
 			return nil
 		case <-ctx.Done():
 			return nil
@@ -128,6 +160,7 @@ func (b *breaker) run(ctx context.Context, stop <-chan struct{}) error {
 		if err := b.recovered(ctx, links); err != nil {
 			return err
 		}
+		b.gate.again()
 	}
 	return nil
 }

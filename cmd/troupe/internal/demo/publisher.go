@@ -105,6 +105,7 @@ func (p *publisher) fill(ctx *actor.Context) {
 func (p *publisher) take(ctx *actor.Context, e order.Entry, ok bool) {
 	if !ok {
 		p.ended = true
+		p.gate.end()
 		return
 	}
 	if e.Err != nil {

@@ -203,20 +203,20 @@ func (r *Run) flow(ctx context.Context, p *parts, fail func(error)) (Result, err
 	p.gate.mu.Unlock()
 
 	var wg sync.WaitGroup
-	quit := make(chan struct{})
 	wg.Go(func() {
 		b := &breaker{s: s, server: p.server, proxy: p.proxy, gate: p.gate, faults: script(r.opts.Kills)}
-		if err := b.run(ctx, quit); err != nil {
+		if err := b.run(ctx); err != nil {
 			fail(err)
 		}
 	})
 	defer wg.Wait()
-	err = r.wait(ctx, p.done)
-	close(quit)
-	if err != nil {
+	if err := r.wait(ctx, p.done); err != nil {
 		return Result{}, err
 	}
-	wg.Wait() // a fault that has begun ends before the stream is looked at
+	wg.Wait() // the script is at its end before the stream is looked at
+	if ctx.Err() != nil {
+		return Result{}, context.Cause(ctx)
+	}
 	if err := p.src.Err(); err != nil {
 		return Result{}, fmt.Errorf("the input cannot be read further: %w", err)
 	}
