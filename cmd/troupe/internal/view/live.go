@@ -95,5 +95,6 @@ func (m model) View() tea.View {
 	}
 	lines = append(lines, lipgloss.NewStyle().Faint(true).Render(hint))
 	box := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).Padding(0, 1)
-	return tea.NewView(box.Render(strings.Join(lines, "\n")))
+	// The line feed keeps the frame whole when the terminal is given back: its last line is cleared then.
+	return tea.NewView(box.Render(strings.Join(lines, "\n")) + "\n")
 }
