@@ -60,6 +60,7 @@ type cell struct {
 	held        heldList
 	life        atomic.Pointer[lifetime]
 	ended       chan struct{} // closed at the end; guardians only
+	activation  func()        // run, made once: a go statement with arguments allocates
 
 	stopping    atomic.Bool // a stop was asked for: the lifetime's context is cancelled
 	subscribed  atomic.Bool // has, or had, subscriptions on the event stream
@@ -75,6 +76,7 @@ func newCell(sys *System, parent *cell, name string, newActor func() Actor, spec
 	c.mb.Overflow = mailbox.Overflow(spec.Mailbox.Overflow)
 	c.mb.Suspend(true) // until the start has succeeded
 	c.idle.entry.Owner = c
+	c.activation = func() { c.run(nil) }
 	return c
 }
 
@@ -148,7 +150,7 @@ func (c *cell) stop() {
 // activate starts an activation. The caller has just become the one that must.
 func (c *cell) activate() {
 	c.sys.enter()
-	go c.run(nil)
+	go c.activation()
 }
 
 // run is one activation: it owns the cell until the mailbox gives it nothing to do. interrupted is nil but for an

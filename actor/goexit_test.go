@@ -133,14 +133,14 @@ func endsInDecider(t *testing.T, s *System, r *record, end func()) {
 }
 
 func endsInCompletion(t *testing.T, s *System, r *record, end func()) {
-	a := mustSpawn(t, s, "a", always(&script{recv: r.note}), supervisedBy(Resume))
+	a := mustSpawn(t, s, "a", always(&script{recv: r.note}), supervisedBy(Restart))
 	Send(a, Envelope{Msg: "m1", Done: &done{r, "m1", end}})
 	Send(a, Envelope{Msg: errBoom, Done: &done{r, "m2", end}}) // the failure is not lost over it
 	a.Tell("m3")
 	r.at(0)
 	r.want(t, "0 m1", "0 m1 done: <nil>", "0 fails", "0 m2 done: boom", "0 m3")
-	if a.n.cell.startFailed.Load() || a.n.cell.st != running {
-		t.Error("not resumed")
+	if n := a.n.cell.instance; n != 2 {
+		t.Errorf("instance %d after a failure", n)
 	}
 }
 

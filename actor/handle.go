@@ -43,7 +43,6 @@ func (c *cell) control(e *envelope) bool {
 		c.beginStop(nil)
 	case Kill:
 		c.sys.finish(e, nil)
-		c.sealIdle()
 		c.fail(&failure{err: ErrKilled})
 	case Terminated:
 		c.sys.undelivered(e, c.ref(), ErrForged)
@@ -102,7 +101,6 @@ func (c *cell) afterMessage(err error) {
 		c.beginStop(nil)
 	case err == nil || Rejected(err):
 	default:
-		c.sealIdle()
 		c.fail(&failure{err: err, msg: e.msg})
 	}
 }

@@ -263,6 +263,22 @@ func TestTimerGoesOn(t *testing.T) {
 	})
 }
 
+func TestNoTimerInTheLastHook(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		a := mustSpawn(t, s, "a", always(&script{recv: r.note, post: do(func(ctx *Context) {
+			r.add("%v", ctx.Timers().StartSingle("t", "tick", ms))
+		})}))
+		a.Tell(errBoom) // in place of PreRestart
+		r.at(10 * ms)
+		a.Tell(PoisonPill{})
+		r.at(20 * ms)
+		r.want(t, "0 fails", "0 actor: stopped", "10 actor: stopped")
+		if n := s.clock.Len(); n != 0 {
+			t.Errorf("%d deadlines are left", n)
+		}
+	})
+}
+
 func TestTimerThatStopsItsActor(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
 		a := mustSpawn(t, s, "a", always(&script{pre: func(ctx *Context) error {

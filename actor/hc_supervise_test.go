@@ -372,6 +372,30 @@ func TestSpawnBelowASuspendedParent(t *testing.T) {
 	})
 }
 
+// The same for one that is spawned by a start that happens while an ancestor is suspended already.
+func TestStartBelowASuspendedParent(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		var kid Ref
+		starts := 0
+		p := mustSpawn(t, s, "p", always(&script{recv: r.note, pre: do(func(ctx *Context) {
+			kid = spawnKid(ctx, "kid", always(&script{recv: r.note, pre: do(func(ctx *Context) {
+				starts++
+				g := spawnKid(ctx, "grandchild", always(&script{recv: r.note, post: do(func(*Context) { pause(100 * ms) })}))
+				g.Tell(fmt.Sprint("m", starts))
+			})}))
+		})}), slowly(Resume))
+		r.at(0)
+		kid.Tell(errBoom) // its restart waits for the grandchild until 100
+		r.at(10 * ms)
+		p.Tell(errBoom) // resumed at 110
+		r.at(time.Second)
+		r.want(t, "0 m1", "0 fails", "10 fails", "110 m2")
+		if g := kid.n.cell.kids.find("grandchild").cell; g.susp != 0 {
+			t.Errorf("%d suspensions are left", g.susp)
+		}
+	})
+}
+
 // The stop of a failed actor does not wait for its supervisor.
 func TestStopWhileFailed(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {

@@ -277,6 +277,13 @@ func TestReceiveTimeoutCostsNothingPerMessage(t *testing.T) {
 		if n := after.Reads - before.Reads; n != rounds {
 			t.Errorf("armed: the clock was read %d times for %d batches", n, rounds)
 		}
+		for range batch { // nothing that counts, so nothing to note
+			armed.Tell(mark{"m", do(func(*Context) {})})
+			synctest.Wait()
+		}
+		if marked := s.clock.Counts(); marked != after {
+			t.Errorf("marked: %+v became %+v", after, marked)
+		}
 		r.at(50 * time.Minute) // the window runs, nothing happens
 		if idle := s.clock.Counts(); idle != after {
 			t.Errorf("idle: %+v became %+v", after, idle)

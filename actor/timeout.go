@@ -87,8 +87,8 @@ func (c *cell) noteActivity(e *envelope) {
 	c.sealIdle()
 }
 
-// sealIdle fixes the end of the last handler that counted before something else runs: a signal, a wait for the
-// supervisor.
+// sealIdle fixes the end of the last handler that counted before something else runs that may take its time: a message
+// that does not count, a command of the system lane.
 func (c *cell) sealIdle() {
 	if !c.touched || c.idle.window == 0 {
 		return

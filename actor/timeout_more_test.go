@@ -361,3 +361,42 @@ func rt45(t *testing.T, s *System, r *record) {
 	r.at(150 * ms)
 	r.want(t, "10 instance 1", "10 fails", "150 instance 2", "150 RT")
 }
+
+// What the actor does for its children after a handler is no work of its own: the window has begun.
+func TestReceiveTimeoutRunsDuringSupervision(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		var kid Ref
+		a := mustSpawn(t, s, "a", always(&script{
+			sup: Supervisor{Decide: func(Ref, error) Directive { pause(40 * ms); r.add("decided"); return Restart }},
+			pre: do(func(ctx *Context) {
+				kid = spawnKid(ctx, "kid", always(&script{}))
+				ctx.SetReceiveTimeout(50 * ms)
+			}),
+			recv: r.note,
+		}))
+		r.at(0)
+		a.Tell(20 * ms)
+		r.at(10 * ms)
+		kid.Tell(func(*Context) error { return errBoom })
+		r.at(70 * ms)
+		r.want(t, "20 slow", "60 decided", "70 RT")
+	})
+}
+
+// What an instance has armed has ended before its last hook runs.
+func TestNothingIsArmedInTheLastHook(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		a := mustSpawn(t, s, "a", always(&script{
+			pre: func(ctx *Context) error {
+				ctx.SetReceiveTimeout(time.Hour)
+				return ctx.Timers().StartSingle("t", "tick", time.Hour)
+			},
+			recv: r.note,
+			post: do(func(ctx *Context) { r.add("%v, %d deadlines", ctx.Timers().Keys(), s.clock.Len()) }),
+		}))
+		a.Tell(errBoom)
+		a.Tell(PoisonPill{})
+		r.at(0)
+		r.want(t, "0 fails", "0 [], 0 deadlines", "0 [], 0 deadlines")
+	})
+}
