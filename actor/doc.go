@@ -42,7 +42,7 @@
 //
 // Every message ends in exactly one way, and a Completion sent along learns which: nil when the handler returned nil; the
 // handler's error, or *PanicError; ErrDeadLetter or ErrMailboxFull when nobody handled it; ErrStopped when it was held by
-// an actor that stopped. Forward hands the completion on with the message, Stash keeps it, and Hold takes it out for
+// an actor that stopped, ErrPreviousInstance when the instance that held it was replaced by a restart. Forward hands the completion on with the message, Stash keeps it, and Hold takes it out for
 // work that ends later. It is how a broker's message is acknowledged only after the work on it is done.
 //
 // An ask is a message whose completion is the asker: it ends with the reply, the handler's error, a dead letter or its

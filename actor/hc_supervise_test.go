@@ -355,11 +355,11 @@ func TestChildFailsWhileItsParentHasFailed(t *testing.T) {
 // A child that is spawned below a suspended parent waits with it.
 func TestSpawnBelowASuspendedParent(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
-		var kid Ref
+		var kid, grandchild Ref
 		p := mustSpawn(t, s, "p", always(&script{recv: r.note, pre: do(func(ctx *Context) {
 			kid = spawnKid(ctx, "kid", always(&script{recv: func(ctx *Context, msg any) error {
 				pause(10 * ms) // the parent fails meanwhile
-				spawnKid(ctx, "grandchild", always(&script{pre: do(func(*Context) { r.add("grandchild starts") }), recv: r.note})).Tell("m")
+				grandchild = spawnKid(ctx, "grandchild", always(&script{pre: do(func(*Context) { r.add("grandchild starts") }), recv: r.note}))
 				return nil
 			}}))
 		})}), slowly(Resume))
@@ -367,6 +367,8 @@ func TestSpawnBelowASuspendedParent(t *testing.T) {
 		kid.Tell("go")
 		r.at(1 * ms)
 		p.Tell(errBoom)
+		r.at(10 * ms)
+		grandchild.Tell("m")
 		r.at(200 * ms)
 		r.want(t, "1 fails", "10 grandchild starts", "101 m")
 	})
