@@ -464,6 +464,35 @@ func TestRootFailureEndsTheSystem(t *testing.T) {
 	})
 }
 
+// A stop that is asked for in the last hook before a restart wins: no new instance.
+func TestStopSelfInTheHookBeforeARestart(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		stops := do(func(ctx *Context) { r.add("post"); ctx.StopSelf() })
+		var starts atomic.Int32
+		a := mustSpawn(t, s, "a", func() Actor { starts.Add(1); return &script{recv: r.note, post: stops} })
+		b := mustSpawn(t, s, "b", func() Actor {
+			starts.Add(1)
+			return &quitting{script{recv: r.note, post: do(func(*Context) { r.add("post of b") })}}
+		})
+		r.watcher(t, s, a)
+		r.watcher(t, s, b)
+		a.Tell(errBoom)
+		r.at(0)
+		b.Tell(errBoom)
+		r.at(0)
+		// a has had its PostStop in place of PreRestart; b has a PreRestart of its own, and its PostStop after it.
+		r.want(t, "0 fails", "0 post", "0 ended a: <nil>", "0 fails", "0 post of b", "0 ended b: <nil>")
+		if n := starts.Load(); n != 2 {
+			t.Errorf("%d starts", n)
+		}
+	})
+}
+
+// quitting stops itself in PreRestart.
+type quitting struct{ script }
+
+func (*quitting) PreRestart(ctx *Context, _ error, _ any) error { ctx.StopSelf(); return nil }
+
 func TestReject(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
 		a := mustSpawn(t, s, "a", always(&hooked{r: r, recv: func(_ *Context, msg any) error {

@@ -83,6 +83,27 @@ func TestTryTell(t *testing.T) {
 	})
 }
 
+func TestTryTellToAnAsk(t *testing.T) {
+	s := newTestSystem(t)
+	a := mustSpawn(t, s, "a", always(Func(func(ctx *Context, msg any) error { return ctx.Sender().TryTell(msg) })))
+	if v, err := Ask[int](t.Context(), a, 3); v != 3 || err != nil {
+		t.Error(v, err)
+	}
+}
+
+// What a top-level actor tells its parent is not lost silently.
+func TestTellTheGuardian(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		r.deadLetters(t, s)
+		a := mustSpawn(t, s, "a", always(&script{pre: do(func(ctx *Context) { ctx.Tell(ctx.Parent(), "passivate") })}))
+		r.at(0)
+		r.want(t, "0 dead passivate to user: actor: unhandled message of type string")
+		if s.Name() != "test" || s.Log() == nil || a.n.system() != s {
+			t.Error("name, log or system")
+		}
+	})
+}
+
 func TestFIFO(t *testing.T) {
 	s := newTestSystem(t)
 	var mu sync.Mutex

@@ -2,7 +2,6 @@ package actor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -91,9 +90,11 @@ func (s *System) newGuardian(parent *cell, name string, newActor func() Actor) *
 // guardian is the parent of top-level actors. It judges them by the default Supervisor.
 type guardian struct{}
 
-var errGuardian = errors.New("actor: the guardian takes no messages")
-
-func (guardian) Receive(*Context, any) error { return Reject(errGuardian) }
+// Receive makes a dead letter of what a top-level actor tells its parent.
+func (guardian) Receive(ctx *Context, _ any) error {
+	ctx.Unhandled()
+	return nil
+}
 
 // rootGuardian is the parent of the guardians: a failure that reaches it ends the system.
 type rootGuardian struct{ guardian }
