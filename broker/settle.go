@@ -1,6 +1,9 @@
 package broker
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // This file has the ways in which envelopes leave the outbox's window: one by one, through, in a run, by a loss.
 
@@ -73,7 +76,7 @@ func (o *outbox[O]) outcome(l *Link, slot int32, detail any, err error, out []ve
 		e.returns++
 		o.putBack(e)
 		if e.returns >= maxReturned {
-			return out, ErrUnconfirmed
+			return out, fmt.Errorf("%w, last: %w", ErrUnconfirmed, err)
 		}
 		return out, nil
 	}

@@ -104,6 +104,7 @@ not json
 	})
 	t.Run("bad input", func(t *testing.T) { badInput(t, exe) })
 	t.Run("interrupted", func(t *testing.T) { stoppedBySignal(t, exe) })
+	t.Run("server killed by a stranger", func(t *testing.T) { serverKilled(t, exe) })
 	t.Run("killed", func(t *testing.T) { killedHard(t, exe) })
 }
 
@@ -227,5 +228,24 @@ func killedHard(t *testing.T, exe string) {
 			t.Fatalf("the server outlives the demo: %s", children(t, tmp))
 		}
 		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// serverKilled ends the server behind the demo's back: one sentence, and no waiting for a server that will not come back.
+func serverKilled(t *testing.T, exe string) {
+	tmp := t.TempDir()
+	cmd, errs := started(t, exe, tmp)
+	if out, err := exec.Command("pkill", "-KILL", "-f", "nats-server --dir "+tmp).CombinedOutput(); err != nil {
+		_ = cmd.Process.Kill()
+		t.Fatalf("pkill: %v %s", err, out)
+	}
+	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "the NATS server ended by itself") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if left, _ := os.ReadDir(tmp); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }

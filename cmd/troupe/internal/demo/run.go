@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,13 +29,14 @@ troupe.broker.jetstream {
   flushTimeout = 300ms
   reconnect { initialDelay = 100ms, maxDelay = 1s }
   stream { name = ORDERS, subjects = [orders], storage = file, duplicateWindow = 10m }
-  consumer { name = sessions, ackWait = 5s }
+  consumer { name = sessions, ackWait = 2s }
 }
 `
 
 const (
 	consumerName = "sessions"
-	stallLimit   = time.Minute            // without progress the run has failed
+	roomLimit    = 5 * time.Second        // of refusals for want of room
+	stallLimit   = 30 * time.Second       // without progress the run has failed
 	stopLimit    = 600 * time.Millisecond // for the actors at an interrupted end
 	serverLimit  = 200 * time.Millisecond // for the server process at the end
 )
@@ -56,6 +58,7 @@ func (r *Run) Snapshot() Snapshot { return r.state.Snapshot() }
 
 // parts is what a run has built and has to take down.
 type parts struct {
+	dir    string
 	server *natsd.Server
 	proxy  *chaos.Proxy
 	sys    *actor.System
@@ -76,7 +79,7 @@ func (r *Run) Go(ctx context.Context) (Result, error) {
 	defer remove()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	p := &parts{done: make(chan struct{})}
+	p := &parts{dir: dir, done: make(chan struct{})}
 	defer r.takeDown(p)
 	if err := r.build(ctx, p, dir, fail); err != nil {
 		return Result{}, interrupted(ctx, err)
@@ -185,8 +188,20 @@ func (r *Run) config() (*hocon.Config, error) {
 }
 
 // flow is the run proper: publish, break, drain, close.
-func (r *Run) flow(ctx context.Context, p *parts, fail func(error)) (Result, error) {
+func (r *Run) flow(ctx context.Context, p *parts, fail func(error)) (res Result, err error) {
 	s := r.state
+	var wg sync.WaitGroup
+	defer func() {
+		fail(err) // ends what still runs beside
+		wg.Wait()
+	}()
+	wg.Go(func() {
+		select {
+		case err := <-p.server.Died():
+			fail(err)
+		case <-ctx.Done():
+		}
+	})
 	if err := r.firstConnection(ctx); err != nil {
 		return Result{}, err
 	}
@@ -202,18 +217,18 @@ func (r *Run) flow(ctx context.Context, p *parts, fail func(error)) (Result, err
 	p.gate.wake = wakes(pub)
 	p.gate.mu.Unlock()
 
-	var wg sync.WaitGroup
+	broken := make(chan struct{})
 	wg.Go(func() {
+		defer close(broken)
 		b := &breaker{s: s, server: p.server, proxy: p.proxy, gate: p.gate, faults: script(r.opts.Kills)}
 		if err := b.run(ctx); err != nil {
 			fail(err)
 		}
 	})
-	defer wg.Wait()
-	if err := r.wait(ctx, p.done); err != nil {
+	if err := r.wait(ctx, p); err != nil {
 		return Result{}, err
 	}
-	wg.Wait() // the script is at its end before the stream is looked at
+	<-broken // the script is at its end before the stream is looked at
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -254,25 +269,50 @@ func (r *Run) firstConnection(ctx context.Context) error {
 }
 
 // wait waits for the publisher, as long as there is progress.
-func (r *Run) wait(ctx context.Context, done <-chan struct{}) error {
+func (r *Run) wait(ctx context.Context, p *parts) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	last, since := Snapshot{}, time.Now()
 	for {
 		select {
-		case <-done:
+		case <-p.done:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-look.C:
 		}
+		if time.Since(since) > roomLimit {
+			if err := r.noRoom(p.dir); err != nil {
+				return err
+			}
+		}
 		now := r.state.Snapshot()
-		if now.Confirmed != last.Confirmed || now.Delivered != last.Delivered || now.Unanswered == 0 {
+		if now.Confirmed != last.Confirmed || now.Unanswered == 0 {
 			last, since = now, time.Now() // with nothing unanswered it is the input that is slow
 		} else if time.Since(since) > stallLimit {
-			return fmt.Errorf("no order was confirmed for %v; %d are unanswered", stallLimit, now.Unanswered)
+			return r.stalled(now.Unanswered)
 		}
 	}
+}
+
+// noRoom says so when the server keeps refusing because its disk is full, or nearly so.
+func (r *Run) noRoom(dir string) error {
+	var last error
+	r.state.with(func() { last = r.state.lastLoss })
+	if last == nil || !strings.Contains(last.Error(), "insufficient") && !strings.Contains(last.Error(), "no space left") {
+		return nil
+	}
+	return fmt.Errorf("the disk under the server's store %s has no room for more orders: %w", dir, last)
+}
+
+// stalled says that nothing moves, and what is known of the reason.
+func (r *Run) stalled(unanswered int64) error {
+	var last error
+	r.state.with(func() { last = r.state.lastLoss })
+	if last == nil {
+		return fmt.Errorf("no order was confirmed for %v, %d are unanswered", stallLimit, unanswered)
+	}
+	return fmt.Errorf("no order was confirmed for %v, %d are unanswered; the last thing heard of the connection: %w", stallLimit, unanswered, last)
 }
 
 // takeDown ends everything, also what was built only in part. It takes less than a second.

@@ -51,27 +51,27 @@ type state struct {
 	counts  session.Counts
 	changed chan struct{} // capacity 1: something happened to the connection
 
-	mu          sync.Mutex
-	phase       string
-	total       int
-	accepted    int64
-	confirmed   int64
-	unanswered  int64
-	retries     int64
-	delivered   int64
-	bad         int64
-	letters     int64 // dead letters of messages
-	lastLetter  string
-	links       int // connections made
-	down        time.Time
-	up          bool
-	outage      time.Duration // longest
-	buffer      int
-	faults      int
-	faultsAll   int
-	linkState   string
-	lineMu      sync.Mutex // one line at a time, in order
-	lastRefusal error
+	mu         sync.Mutex
+	phase      string
+	total      int
+	accepted   int64
+	confirmed  int64
+	unanswered int64
+	retries    int64
+	delivered  int64
+	bad        int64
+	letters    int64 // dead letters of messages
+	lastLetter string
+	links      int // connections made
+	down       time.Time
+	up         bool
+	outage     time.Duration // longest
+	buffer     int
+	faults     int
+	faultsAll  int
+	linkState  string
+	lineMu     sync.Mutex // one line at a time, in order
+	lastLoss   error      // why the connection was lost last
 }
 
 func newState(v Viewer) *state {
@@ -180,7 +180,7 @@ func (m *monitor) event(e broker.Event) {
 	case broker.Connected:
 		s.connected(e.Endpoint)
 	case broker.Disconnected:
-		s.with(func() { s.up, s.down, s.linkState = false, time.Now(), "disconnected" })
+		s.with(func() { s.up, s.down, s.linkState, s.lastLoss = false, time.Now(), "disconnected", e.Cause })
 		s.say("link", "disconnected: %v", e.Cause)
 	case broker.ReconnectAttempt:
 		s.with(func() { s.linkState = "connecting" })

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type Server struct {
 	dir  string
 	port int
 
+	died chan error // capacity 1: a process ended that nobody ended
+
 	mu    sync.Mutex
 	proc  *process
 	ended bool
@@ -33,11 +36,17 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stderr bytes.Buffer
+	meant  atomic.Bool   // its end is wanted
 	gone   chan struct{} // closed when Wait has returned
 }
 
 // New describes a server: the program to start again, the directory of its store, its port.
-func New(exe, dir string, port int) *Server { return &Server{exe: exe, dir: dir, port: port} }
+func New(exe, dir string, port int) *Server {
+	return &Server{exe: exe, dir: dir, port: port, died: make(chan error, 1)}
+}
+
+// Died has an error when a process that was ready has ended without Kill or Stop.
+func (s *Server) Died() <-chan error { return s.died }
 
 // Addr is where clients connect.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
@@ -69,9 +78,16 @@ func (s *Server) Start(ctx context.Context) error {
 	ready := make(chan bool, 1)
 	go func() {
 		line, _ := bufio.NewReader(out).ReadString('\n')
-		ready <- strings.TrimSpace(line) == "ready"
-		_ = p.cmd.Wait() // how it ended is known to whoever ended it; a child that ends by itself has written why
+		up := strings.TrimSpace(line) == "ready"
+		ready <- up
+		err := p.cmd.Wait()
 		close(p.gone)
+		if up && !p.meant.Load() {
+			select {
+			case s.died <- fmt.Errorf("the NATS server ended by itself: %v %s", err, strings.TrimSpace(p.stderr.String())):
+			default:
+			}
+		}
 	}()
 	t := time.NewTimer(startTimeout + 5*time.Second)
 	defer t.Stop()
@@ -95,6 +111,7 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 func (p *process) kill() {
+	p.meant.Store(true)
 	_ = p.cmd.Process.Kill() // fails only when it has ended
 	<-p.gone
 	_ = p.stdin.Close()
@@ -118,6 +135,7 @@ func (s *Server) Stop(within time.Duration) {
 	if s.proc == nil {
 		return
 	}
+	s.proc.meant.Store(true)
 	_ = s.proc.stdin.Close()
 	t := time.NewTimer(within)
 	defer t.Stop()
