@@ -162,7 +162,7 @@ func (c *cell) run(interrupted error) {
 			c.sys.leave()
 			return
 		}
-		err := error(ErrGoexit)
+		err := ErrGoexit
 		if v := recover(); v != nil {
 			err = newPanicError(v)
 		}

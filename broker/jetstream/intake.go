@@ -114,7 +114,7 @@ func (in *intake) pull(ctx context.Context) error {
 	for {
 		room, err := in.link.Room()
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // the link is over, and its cause is known already
 		}
 		if n := in.reserve(room); n > 0 {
 			if err := in.ask(n); err != nil {

@@ -152,9 +152,8 @@ func (s *sink) count() int {
 
 // journal collects events and dead letters.
 type journal struct {
-	mu   sync.Mutex
-	all  []any
-	when []time.Time
+	mu  sync.Mutex
+	all []any
 }
 
 func record(t testing.TB, sys *actor.System) *journal {
@@ -164,7 +163,7 @@ func record(t testing.TB, sys *actor.System) *journal {
 		return actor.Func(func(_ *actor.Context, msg any) error {
 			j.mu.Lock()
 			defer j.mu.Unlock()
-			j.all, j.when = append(j.all, msg), append(j.when, time.Now())
+			j.all = append(j.all, msg)
 			return nil
 		})
 	})
@@ -187,16 +186,4 @@ func find[T any](j *journal) (out []T) {
 		}
 	}
 	return out
-}
-
-// firstAt is when the first entry of one type came; zero if none did.
-func firstAt[T any](j *journal) time.Time {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for i, e := range j.all {
-		if _, ok := e.(T); ok {
-			return j.when[i]
-		}
-	}
-	return time.Time{}
 }

@@ -22,8 +22,9 @@ func main() {
 	addr := flag.String("addr", "localhost:7000", "host:port of the server")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := run(ctx, os.Stdin, os.Stdout, *addr); err != nil {
+	err := run(ctx, os.Stdin, os.Stdout, *addr)
+	cancel()
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -25,8 +25,9 @@ func main() {
 	idle := flag.Duration("idle", 2*time.Second, "how long a customer may be quiet")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := run(ctx, os.Stdin, os.Stdout, *idle); err != nil {
+	err := run(ctx, os.Stdin, os.Stdout, *idle)
+	cancel()
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
-	natsjs "github.com/nats-io/nats.go/jetstream"
+	js "github.com/nats-io/nats.go/jetstream"
 )
 
 // drain waits until every accepted order has been handled and the stream's consumer has nothing left. It asks the server
@@ -17,7 +17,7 @@ func (r *Run) drain(ctx context.Context, p *parts) error {
 		return fmt.Errorf("looking at the stream: %w", err)
 	}
 	defer nc.Close()
-	js, err := natsjs.New(nc)
+	server, err := js.New(nc)
 	if err != nil {
 		return fmt.Errorf("looking at the stream: %w", err)
 	}
@@ -25,7 +25,7 @@ func (r *Run) drain(ctx context.Context, p *parts) error {
 	defer look.Stop()
 	last, since := int64(-1), time.Now()
 	for {
-		left, err := pending(ctx, js)
+		left, err := pending(ctx, server)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -47,10 +47,10 @@ func (r *Run) drain(ctx context.Context, p *parts) error {
 }
 
 // pending is how many messages the consumer has not delivered or not had acknowledged.
-func pending(ctx context.Context, js natsjs.JetStream) (uint64, error) {
+func pending(ctx context.Context, server js.JetStream) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	c, err := js.Consumer(ctx, stream, consumerName)
+	c, err := server.Consumer(ctx, stream, consumerName)
 	if err != nil {
 		return 0, fmt.Errorf("looking at the stream: %w", err)
 	}

@@ -84,7 +84,7 @@ func (s *Server) Start(ctx context.Context) error {
 		close(p.gone)
 		if up && !p.meant.Load() {
 			select {
-			case s.died <- fmt.Errorf("the NATS server ended by itself: %v %s", err, strings.TrimSpace(p.stderr.String())):
+			case s.died <- endedByItself(err, p.stderr.String()):
 			default:
 			}
 		}
@@ -108,6 +108,17 @@ func (s *Server) Start(ctx context.Context) error {
 		return errors.New(strings.TrimPrefix(said, "troupe: "))
 	}
 	return errors.New("the NATS server did not start")
+}
+
+// endedByItself is the end of a process that nobody ended, with what it had to say.
+func endedByItself(err error, said string) error {
+	if said = strings.TrimSpace(said); said != "" {
+		return fmt.Errorf("the NATS server ended by itself: %s", said)
+	}
+	if err == nil {
+		return errors.New("the NATS server ended by itself")
+	}
+	return fmt.Errorf("the NATS server ended by itself: %w", err)
 }
 
 func (p *process) kill() {

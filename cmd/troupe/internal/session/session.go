@@ -34,7 +34,6 @@ type session struct {
 	account  Account
 	idle     time.Duration
 	counts   *Counts
-	leaving  bool
 }
 
 // PreStart arms the clock that ends an idle session.
