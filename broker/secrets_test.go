@@ -17,7 +17,7 @@ import (
 
 // TestF741_OutageOfAnHour searches every event, dead letter, log line, status and ask error of an outage for the
 // password; the driver quotes the endpoint wherever it can. It is also I8.
-func TestF741_OutageOfAnHour(t *testing.T) {
+func TestI8_F741_OutageOfAnHour(t *testing.T) {
 	for _, c := range []struct{ endpoint, secret, label string }{
 		{"amqp://svc:p4ssw0rd@rabbit:5671/orders", "p4ssw0rd", "amqp://rabbit:5671/orders"},
 		{"amqp://u:s3cr%t@h/", "s3cr%t", "amqp://***@h/"},
