@@ -51,7 +51,7 @@ func CCompiler(tb testing.TB) string {
 func Namespaces(tb testing.TB) {
 	tb.Helper()
 	if _, err := exec.LookPath("ip"); err != nil {
-		missing(tb, "there is no ip command; install the package iproute2 (make servers installs brokers only)")
+		missing(tb, "there is no ip command; run: make servers")
 		return
 	}
 	if out, err := exec.CommandContext(tb.Context(), "unshare", "--net", "true").CombinedOutput(); err != nil {
