@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs the real brokers that some tests start, as Debian packages, and iproute2 for the tests that cut a network. It may be run again at any time: what is there
-# stays. The tests start servers of their own on free ports and touch none that runs already.
+# Installs the real brokers that some tests start, as Debian packages, and iproute2 for the tests that cut a network. It
+# may be run again at any time: what is there stays. The tests start servers of their own on free ports and touch none
+# that runs already.
 . "$(dirname "$0")/lib.sh"
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
