@@ -12,7 +12,9 @@ import (
 
 	// The listings are compiled by a go command of their own. These imports make the test depend on what they use, so
 	// that a cached result is not taken for one of the code as it is.
-	_ "github.com/troupe-go/troupe/actor"
+	_ "github.com/troupe-go/troupe/actor/resilience"
+	_ "github.com/troupe-go/troupe/broker/jetstream"
+	_ "github.com/troupe-go/troupe/broker/nats"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
