@@ -41,10 +41,10 @@ type customers struct {
 	closer  actor.Ref // who asked Close
 }
 
-// entry is one customer. With a session the account is the session's; without one it is here.
+// entry is one customer. While there is a session, the account is lent to it.
 type entry struct {
 	ref     actor.Ref
-	account Account
+	account *Account
 	leaving bool // the session was told to leave: what arrives waits for the next one
 	back    bool // it has handed back
 	buffer  []actor.Envelope
@@ -68,7 +68,7 @@ func (c *customers) Receive(ctx *actor.Context, msg any) error {
 		}
 	case handBack:
 		if e := c.entries[m.customer]; e != nil && e.ref == ctx.Sender() {
-			e.account, e.back = m.account, true
+			e.back = true
 		}
 	case ended:
 		return c.ended(ctx, m)
@@ -93,7 +93,7 @@ func (c *customers) route(ctx *actor.Context, m jetstream.Message) error {
 	}
 	e := c.entries[o.Customer]
 	if e == nil {
-		e = &entry{account: Account{Seen: map[string]struct{}{}}}
+		e = &entry{account: &Account{Seen: map[string]struct{}{}}}
 		c.entries[o.Customer] = e
 	}
 	if e.leaving {
@@ -109,7 +109,7 @@ func (c *customers) route(ctx *actor.Context, m jetstream.Message) error {
 	return nil
 }
 
-// start begins a session from the account that is here.
+// start begins a session with the customer's account.
 func (c *customers) start(ctx *actor.Context, customer string, e *entry) error {
 	account := e.account
 	ref, err := ctx.SpawnAnonymous(func() actor.Actor {
@@ -119,7 +119,7 @@ func (c *customers) start(ctx *actor.Context, customer string, e *entry) error {
 		return fmt.Errorf("session of %s: %w", customer, err)
 	}
 	ctx.WatchWith(ref, ended{customer, ref})
-	e.ref, e.account, e.leaving, e.back = ref, Account{}, false, false
+	e.ref, e.leaving, e.back = ref, false, false
 	c.counts.Started.Add(1)
 	c.counts.Alive.Add(1)
 	return nil
@@ -144,9 +144,8 @@ func (c *customers) ended(ctx *actor.Context, m ended) error {
 	c.counts.Alive.Add(-1)
 	if e.back {
 		c.counts.Retired.Add(1)
-	} else { // the account went down with it, and the broker has been told that its orders were handled
+	} else { // it did not end as it should; what it had handled is in the account all the same
 		c.counts.Broken.Add(1)
-		e.account = Account{Seen: map[string]struct{}{}}
 	}
 	e.ref, e.leaving, e.back = actor.Ref{}, false, false
 	if err := c.resume(ctx, m.customer, e); err != nil {
@@ -187,7 +186,7 @@ func (c *customers) closed(ctx *actor.Context) {
 			c.letGo(ctx, e) // one that began after the request
 			return
 		}
-		ledger[customer] = e.account
+		ledger[customer] = *e.account
 	}
 	ctx.Tell(c.closer, ledger)
 	c.closer = actor.Ref{}

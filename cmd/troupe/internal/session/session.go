@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/cmd/troupe/internal/order"
 )
 
-// Account is what a session keeps about its customer, and hands back when it retires.
+// Account is what a session keeps about its customer. The parent lends it to the session, and to the next instance of a
+// session that failed, and touches it only between two sessions.
 type Account struct {
 	Total int64
 	Seen  map[string]struct{} // ids that are in Total
@@ -22,16 +23,13 @@ type retire struct{ customer string }
 // leave tells a session that nothing will follow.
 type leave struct{}
 
-// handBack is what a session leaves behind.
-type handBack struct {
-	customer string
-	account  Account
-}
+// handBack gives the account back.
+type handBack struct{ customer string }
 
 // session adds up one customer's orders.
 type session struct {
 	customer string
-	account  Account
+	account  *Account
 	idle     time.Duration
 	counts   *Counts
 }
@@ -50,7 +48,7 @@ func (s *session) Receive(ctx *actor.Context, msg any) error {
 	case actor.ReceiveTimeout:
 		ctx.Tell(ctx.Parent(), retire{s.customer})
 	case leave:
-		ctx.Tell(ctx.Parent(), handBack{s.customer, s.account})
+		ctx.Tell(ctx.Parent(), handBack{s.customer})
 		ctx.StopSelf()
 	default:
 		ctx.Unhandled()

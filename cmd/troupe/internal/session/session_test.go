@@ -182,7 +182,7 @@ func TestRequestOfAStrangerChangesNothing(t *testing.T) {
 		f.order("1", "ada", 1)
 		actor.Send(f.ref, actor.Envelope{Msg: retire{"ada"}, Sender: f.letters.Ref()})
 		actor.Send(f.ref, actor.Envelope{Msg: retire{"nobody"}, Sender: f.letters.Ref()})
-		actor.Send(f.ref, actor.Envelope{Msg: handBack{"ada", Account{Total: 99}}, Sender: f.letters.Ref()})
+		actor.Send(f.ref, actor.Envelope{Msg: handBack{"ada"}, Sender: f.letters.Ref()})
 		synctest.Wait()
 		if f.counts.Retired.Load() != 0 {
 			t.Error("retired")
@@ -226,7 +226,25 @@ func TestAnEndWithoutHandBackIsSeen(t *testing.T) {
 			t.Error("not counted")
 		}
 		f.order("2", "ada", 2)
-		f.end(map[string]int64{"ada": 2}, map[string]int{"1": 1, "2": 1})
+		f.end(map[string]int64{"ada": 3}, map[string]int{"1": 1, "2": 1})
+	})
+}
+
+// TestARestartedSessionKeepsItsTotal: the next instance has total and ids alike, so a redelivery changes neither.
+func TestARestartedSessionKeepsItsTotal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.order("1", "ada", 5)
+		synctest.Wait()
+		f.session("ada").Tell(actor.Kill{})
+		synctest.Wait()
+		f.order("1", "ada", 5)
+		f.order("2", "ada", 5)
+		synctest.Wait()
+		if f.counts.Started.Load() != 1 || f.counts.Duplicates.Load() != 1 {
+			t.Errorf("started %d, duplicates %d", f.counts.Started.Load(), f.counts.Duplicates.Load())
+		}
+		f.end(map[string]int64{"ada": 10}, map[string]int{"1": 2, "2": 1})
 	})
 }
 
