@@ -490,3 +490,36 @@ func TestHC_L1_L2_dead_letters(t *testing.T) {
 		r.want(t, "10 slow", "10 {m troupe://test/user/gone troupe://test/user/sender actor: stopped}")
 	})
 }
+
+func TestPendingCountsWhatWaits(t *testing.T) {
+	if n, ok := (Ref{}).Pending(); n != 0 || ok {
+		t.Errorf("the zero Ref: %d, %v", n, ok)
+	}
+	sys := newTestSystem(t)
+	entered, release := make(chan struct{}), make(chan struct{})
+	ref := mustSpawn(t, sys, "worker", always(Func(func(*Context, any) error {
+		entered <- struct{}{}
+		<-release
+		return nil
+	})))
+	for range 4 {
+		ref.Tell("work")
+	}
+	<-entered
+	if n, ok := ref.Pending(); n != 3 || !ok {
+		t.Errorf("3 wait: %d, %v", n, ok)
+	}
+	close(release)
+	for range 3 {
+		<-entered
+	}
+	ref.Tell(PoisonPill{})
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if _, ok := ref.Pending(); !ok {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("an actor that has stopped still has a mailbox")
+		}
+	}
+}

@@ -45,6 +45,16 @@ func Send(to Ref, e Envelope) {
 	to.n.deliver(env)
 }
 
+// Pending is about how many messages wait in the actor's mailbox: messages that were handled a moment ago may still be
+// counted. ok is false for an actor that is stopping or has stopped, for an ask and for the zero Ref. It may be called
+// from any goroutine and does not block.
+func (r Ref) Pending() (n int, ok bool) {
+	if r.n == nil || r.n.cell == nil || r.n.cell.stopping.Load() {
+		return 0, false
+	}
+	return r.n.cell.mb.Len(), true
+}
+
 // IsZero reports whether r is the zero Ref.
 func (r Ref) IsZero() bool { return r.n == nil }
 
