@@ -3,34 +3,43 @@ package actor
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/mailbox"
 	"github.com/troupe-go/troupe/internal/timing"
 )
 
 // promise is the receiver of one answer. It is a node, so that it can be the sender of the message; it is the message's
-// completion; and it is the firer of its own deadline.
+// completion; and it is the firer of its own deadline. It is used once, so that neither a late nor a second answer can
+// reach another asker; only the channel that wakes the asker is used again.
 type promise struct {
 	node
+	state atomic.Uint32
 	sys   *System
 	entry timing.Entry
-	ended atomic.Bool
-	done  chan struct{}
+	wake  chan struct{} // has room for the one token that a promise ever sends
 	value any
 	err   error
 }
 
+// The states of a promise: one call ends it, and then it is ended.
+const (
+	askOpen uint32 = iota
+	askEnded
+)
+
 // resolve ends the ask and reports whether this call did; the first one counts. An error as the reply is the ask's
 // error.
 func (p *promise) resolve(v any, err error) bool {
-	if p.ended.Swap(true) {
+	if !p.state.CompareAndSwap(askOpen, askEnded) {
 		return false
 	}
 	if e, ok := v.(error); ok && err == nil {
 		v, err = nil, e
 	}
 	p.value, p.err = v, err
-	close(p.done)
+	p.wake <- struct{}{}
 	return true
 }
 
@@ -41,8 +50,14 @@ func (p *promise) Answer(v any) { p.resolve(v, nil) }
 // the ask with the zero value.
 func (p *promise) Done(err error) { p.resolve(nil, err) }
 
-// Fire ends the ask at the runtime's own deadline.
-func (p *promise) Fire(int64) { p.resolve(nil, ErrAskTimeout) }
+// Fire ends the ask at the runtime's own deadline, or with the system.
+func (p *promise) Fire(int64) {
+	if p.sys.over.Load() {
+		p.resolve(nil, ErrStopped)
+		return
+	}
+	p.resolve(nil, ErrAskTimeout)
+}
 
 // isAsk says whether a completion is that of an ask, or a held one of an ask that was sent on.
 func isAsk(d Completion) bool {
@@ -82,30 +97,69 @@ func ask(ctx context.Context, to Ref, msg any) (any, error) {
 		return nil, context.Cause(ctx)
 	}
 	sys := to.n.system()
-	p := &promise{sys: sys, done: make(chan struct{})}
-	p.node.ask = p
-	if _, ok := ctx.Deadline(); !ok {
+	p := &promise{sys: sys, wake: sys.wakes.get()}
+	p.ask = true
+	_, deadline := ctx.Deadline()
+	if !deadline {
 		p.entry.Owner = p
 		now := sys.clock.Now()
 		sys.clock.Add(&p.entry, timing.Later(now, sys.settings.AskTimeout), now)
-		defer sys.clock.Remove(&p.entry)
 	}
-	to.n.deliver(envelope{msg: msg, sender: Ref{&p.node}, done: p})
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		p.resolve(nil, context.Cause(ctx))
-		<-p.done // somebody may have been faster
-	case <-sys.terminated: // whoever could have answered is gone, and so is the clock
-		p.resolve(nil, ErrStopped)
-		<-p.done
+	to.n.deliverUrgent(envelope{msg: msg, sender: Ref{&p.node}, done: p})
+	if ctx.Done() == nil {
+		// Nothing but the promise can end the wait. At its end the system fires what is left in the clock; an entry that
+		// came after that found the mark set.
+		if sys.over.Load() {
+			p.resolve(nil, ErrStopped)
+		}
+		<-p.wake
+	} else {
+		p.await(ctx)
 	}
+	if !deadline {
+		sys.clock.Remove(&p.entry)
+	}
+	sys.wakes.put(p.wake)
 	return p.value, p.err
 }
 
-func (n *node) system() *System {
-	if n.cell == nil {
-		return n.ask.sys
+// deliverUrgent is deliver for a caller that is about to wait for what comes of it: a carrier that waits in a handler will
+// not come to what it has woken.
+func (n *node) deliverUrgent(e envelope) {
+	if !n.ask {
+		c := n.cell()
+		switch c.mb.Push(e, &c.sys.sched.chunks) {
+		case mailbox.Wake:
+			c.sys.sched.enqueue(c, true)
+			return
+		case mailbox.Queued, mailbox.Long:
+			return
+		}
 	}
-	return n.cell.sys
+	n.deliver(e, nil)
 }
+
+// await waits for the end of the ask, of ctx or of the system.
+func (p *promise) await(ctx context.Context) {
+	select {
+	case <-p.wake:
+		return
+	case <-ctx.Done():
+		p.resolve(nil, context.Cause(ctx))
+	case <-p.sys.terminated: // whoever could have answered is gone, and so is the clock
+		p.resolve(nil, ErrStopped)
+	}
+	<-p.wake // somebody may have been faster
+}
+
+// wakePool has the channels of asks that have ended. It is a system's, since a channel belongs to its synctest bubble.
+type wakePool struct{ p sync.Pool }
+
+func (w *wakePool) get() chan struct{} {
+	if ch, ok := w.p.Get().(chan struct{}); ok {
+		return ch
+	}
+	return make(chan struct{}, 1)
+}
+
+func (w *wakePool) put(ch chan struct{}) { w.p.Put(ch) }

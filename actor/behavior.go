@@ -8,40 +8,71 @@ const stashKeep = 16
 
 // stashCurrent parks the current message with everything that travels with it.
 func (c *cell) stashCurrent() error {
-	if c.phase != inReceive || c.taken {
+	k := c.run
+	if c.phase != inReceive || k.taken {
 		return ErrStashOutside
 	}
-	if len(c.stash) >= StashCapacity {
+	r := c.rare()
+	if len(r.stash) >= StashCapacity {
 		return ErrStashFull
 	}
-	c.stash = append(c.stash, c.cur)
-	c.cur.done, c.taken = nil, true
+	e := *k.e
+	if k.own != nil {
+		e.done = k.own
+		e.seen()
+	}
+	r.stash = append(r.stash, e)
+	k.e.done, k.taken = nil, true
 	return nil
 }
 
 // unstash puts the stashed messages before everything that waits.
 func (c *cell) unstash() {
-	if len(c.stash) == 0 {
+	r := c.look()
+	if len(r.stash) == 0 {
 		return
 	}
-	for i := range c.stash {
-		c.stash[i].replayed = true
-	}
-	c.mb.Prepend(c.stash)
-	clear(c.stash)
-	c.stash = c.stash[:0]
-	if cap(c.stash) > stashKeep {
-		c.stash = nil
+	c.prepend(r.stash)
+	clear(r.stash)
+	r.stash = r.stash[:0]
+	if cap(r.stash) > stashKeep {
+		r.stash = nil
 	}
 }
 
 // dropStash makes dead letters of what is stashed, oldest first. Each is taken out before it is settled, so that it can
 // be called again after an interruption.
 func (c *cell) dropStash() {
-	for len(c.stash) > 0 {
-		e := c.stash[0]
-		c.stash = c.stash[1:]
+	r := c.look()
+	for len(r.stash) > 0 {
+		e := r.stash[0]
+		r.stash = r.stash[1:]
 		c.sys.undelivered(&e, c.ref(), ErrStopped)
 	}
-	c.stash = nil
+	if r.stash != nil {
+		r.stash = nil
+	}
+}
+
+// become replaces the behaviour in force, or stacks a new one on it.
+func (c *cell) become(f Func, keep bool) {
+	r := c.rare()
+	if n := len(r.stack); n > 0 && !keep {
+		r.stack[n-1] = f
+	} else {
+		r.stack = append(r.stack, f)
+	}
+	c.became = true
+}
+
+// unbecome returns to the behaviour before.
+func (c *cell) unbecome() {
+	if !c.became {
+		return
+	}
+	r := c.rare()
+	n := len(r.stack) - 1
+	r.stack[n] = nil
+	r.stack = r.stack[:n]
+	c.became = n > 0
 }

@@ -3,6 +3,7 @@ package actor
 import (
 	"log/slog"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/troupe-go/troupe/internal/mailbox"
 	"github.com/troupe-go/troupe/internal/timing"
@@ -20,64 +21,136 @@ const (
 	gone
 )
 
-// cell is the runtime's side of one actor: mailbox, instance, children. What is not atomic and not guarded by a lock
-// belongs to the owner.
+// cell is the runtime's side of one actor. It is what an idle actor costs, so what most actors never need is in ext,
+// and what belongs to the handling of a message is in the carrier. What is not atomic and not said to be somebody
+// else's belongs to the owner.
 type cell struct {
 	node
-	sys      *System
-	parent   *cell
-	name     string
-	newActor func() Actor
-	spec     SpawnConfig
-	mb       mailbox.Mailbox[envelope, command]
-	ctx      Context
+	mb     mailbox.Mailbox[envelope]
+	actor  Actor
+	run    *carrier // that runs the cell now
+	sys    *System
+	parent *cell
+	ext    atomic.Pointer[ext]
+	idle   idleWindow
 
-	st          state
-	phase       phase // what kind of foreign code is running, see interrupt.go
-	stopAsked   bool  // StopSelf was called in the current turn
-	taken       bool  // the current message was stashed, forwarded or held
-	built       bool  // an instance has been built at least once
-	announced   bool  // ActorStarted has been published
-	postStopped bool  // this instance has had its PostStop
-	touched     bool  // see idleWindow
-	susp        int32 // suspended ancestors
-	instance    uint32
-	actor       Actor
-	stack       []Func
-	cur         envelope // in hand
-	curErr      error    // what its handler returned
-	cause       error    // why it failed or was stopped by a supervisor
-	replaced    *failure // what the restart under way is for
-	judging     *failure // the failure of a child that is being judged
-	unsettled   []failure
-	stash       []envelope
-	timers      map[string]*timer
-	kids        *family
-	watches     map[Ref]watch
-	watchers    cellSet
-	closing     *closing
-	idle        idleWindow
-	held        heldList
-	life        atomic.Pointer[lifetime]
-	ended       chan struct{} // closed at the end; guardians only
-	activation  func()        // run, made once: a go statement with arguments allocates
+	st        state
+	phase     phase  // what kind of foreign code is running, see interrupt.go
+	todo      uint8  // signals that are being handled
+	susp      uint16 // suspended ancestors
+	stopAsked bool   // StopSelf was called in the current turn
+	became    bool   // the behaviour is on the stack, not the actor's own
+	touched   bool   // see idleWindow
+	built     bool   // an instance has been built at least once
+	announced bool   // ActorStarted has been published
+	stopRan   bool   // this instance has had its PostStop
+	member    bool   // of the parent's family: the parent's, with the family's lock
 
-	stopping    atomic.Bool // a stop was asked for: the lifetime's context is cancelled
-	subscribed  atomic.Bool // has, or had, subscriptions on the event stream
-	startFailed atomic.Bool // the last failure was that of a start
+	newActor   func() Actor
+	qnext      *cell // in the queue; at the end, in the parent's list of the ended
+	prev, next *cell // siblings: the parent's, with the family's lock
 }
 
-func newCell(sys *System, parent *cell, name string, newActor func() Actor, spec SpawnConfig) *cell {
-	c := &cell{sys: sys, parent: parent, name: name, newActor: newActor, spec: spec}
-	c.node.cell = c
-	c.ctx.c = c
-	c.mb.Owner = c
-	c.mb.Capacity = spec.Mailbox.Capacity
-	c.mb.Overflow = mailbox.Overflow(spec.Mailbox.Overflow)
-	c.mb.Suspend(true) // until the start has succeeded
+// ext is what many actors do not need.
+type ext struct {
+	name  string // empty: it is called by its number
+	kids  *family
+	watch *watches
+	rare  *rare
+	box   *box                     // of a mailbox with a bound or priorities
+	life  atomic.Pointer[lifetime] // anybody's
+	sysq  atomic.Pointer[command]  // commands that came, last first; anybody's
+}
+
+// rare is what hardly any actor needs. It is the owner's.
+type rare struct {
+	supervisor *Supervisor
+	instance   uint32 // how many times an instance was replaced
+	stack      []Func
+	stash      []envelope
+	timers     map[string]*timer
+	held       heldList
+	commands   *command  // taken, not carried out yet
+	cause      error     // why it failed or was stopped by a supervisor
+	handover   *handover // of an activation whose goroutine has ended
+	replaced   *failure  // what the restart under way is for
+	judging    *failure  // the failure of a child that is being judged
+	unsettled  []failure
+	closing    *closing
+	ended      chan struct{} // closed at the end; guardians only
+}
+
+// The marks of a cell's mailbox.
+const (
+	markStopping    = mailbox.Mark0 // a stop was asked for: the lifetime's context is cancelled
+	markSubscribed  = mailbox.Mark1 // has, or had, subscriptions on the event stream
+	markStartFailed = mailbox.Mark2 // the last failure was that of a start
+	markWarned      = mailbox.Mark3 // a Context was used after its turn, and that was logged
+)
+
+// newCell makes a cell that nobody has seen. It is part of its Context, so that an idle actor has both in one piece.
+func newCell(sys *System, parent *cell, name string, newActor func() Actor, spec *SpawnConfig) *cell {
+	c := &new(Context).c
+	c.sys, c.parent, c.newActor = sys, parent, newActor
 	c.idle.entry.Owner = c
-	c.activation = func() { c.run(nil) }
+	if name != "" {
+		c.x().name = name
+	}
+	if spec == nil {
+		return c
+	}
+	if spec.Supervisor != nil {
+		sup := *spec.Supervisor // a snapshot: what the caller does with its own later has no effect
+		c.rare().supervisor = &sup
+	}
+	if b := newBox(&spec.Mailbox); b != nil {
+		c.x().box = b
+		c.mb.UseBox()
+	}
 	return c
+}
+
+// context is the Context that the cell is part of, as its first field.
+func (c *cell) context() *Context { return (*Context)(unsafe.Pointer(c)) }
+
+// x is the cell's ext, made if need be. Anybody may call it.
+func (c *cell) x() *ext {
+	for {
+		if x := c.ext.Load(); x != nil {
+			return x
+		}
+		c.ext.CompareAndSwap(nil, new(ext))
+	}
+}
+
+// rare is the cell's rare, made if need be.
+func (c *cell) rare() *rare {
+	x := c.x()
+	if x.rare == nil {
+		x.rare = new(rare)
+	}
+	return x.rare
+}
+
+// noRare stands for that of a cell which has none. It is only read.
+//
+// read-only
+var noRare rare
+
+// look is the cell's rare to read.
+func (c *cell) look() *rare {
+	if x := c.ext.Load(); x != nil && x.rare != nil {
+		return x.rare
+	}
+	return &noRare
+}
+
+// kids is the family, nil if the cell never had a child.
+func (c *cell) kids() *family {
+	if x := c.ext.Load(); x != nil {
+		return x.kids
+	}
+	return nil
 }
 
 func (c *cell) ref() Ref { return Ref{&c.node} }
@@ -86,150 +159,63 @@ func (c *cell) path() string {
 	if c.parent == nil {
 		return "troupe://" + c.sys.name
 	}
-	return c.parent.path() + "/" + c.name
+	return c.parent.path() + "/" + c.name()
 }
 
 func (c *cell) log() *slog.Logger { return c.sys.log.With("actor", c.path()) }
 
 // push puts an envelope into the user lane. The error says that it was not taken; its completion is still the caller's.
-func (c *cell) push(e *envelope) error {
-	r, wake, victim := c.mb.Push(*e, e.droppable())
-	if wake {
-		c.activate()
-	}
-	switch r {
-	case mailbox.Full:
-		return ErrMailboxFull
+// by is the carrier that the caller runs on, nil outside of actors.
+func (c *cell) push(e envelope, by *carrier) error {
+	switch c.mb.Push(e, &c.sys.sched.chunks) {
+	case mailbox.Wake:
+		c.schedule(by)
+	case mailbox.Queued:
+		if by != nil && by.cell == c {
+			by.self = true
+		}
+	case mailbox.Long:
+		c.noteLong()
+	case mailbox.Boxed:
+		return c.pushBox(e, by)
 	case mailbox.Closed:
 		return ErrStopped
-	case mailbox.Evicted:
-		c.sys.undelivered(&victim, c.ref(), ErrMailboxFull)
 	}
 	return nil
 }
 
-// command is an entry of the system lane.
-type command struct {
-	kind    commandKind
-	dir     Directive // cmdDecided
-	from    *cell     // child, watcher
-	failure *failure  // cmdFailure, cmdDecided
+// noteLong warns of a mailbox that grows, once for each doubling. It must not fail: it runs where somebody tells.
+func (c *cell) noteLong() {
+	defer func() { _ = recover() }()
+	c.log().Warn("many messages wait in an unbounded mailbox", "messages", c.pending())
 }
 
-type commandKind uint8
-
-const (
-	cmdCreate    commandKind = iota
-	cmdStop                  // by the parent or the system
-	cmdFailure               // from a child
-	cmdDecided               // by the parent
-	cmdChildGone             // from a child
-	cmdSuspend               // an ancestor has failed
-	cmdUnsuspend             // and goes on
-	cmdWatch                 // from a watcher
-	cmdUnwatch               // from a watcher
-)
-
-// send puts a command into the system lane; false when the cell is gone.
-func (c *cell) send(m command) bool {
-	wake, ok := c.mb.PushSystem(m)
-	if wake {
-		c.activate()
-	}
-	return ok
-}
-
-// stop asks for an immediate stop: the current handler ends, what is queued becomes dead letters. The context of the
-// actor is cancelled at once, so that a handler which waits for I/O returns.
-func (c *cell) stop() {
-	c.stopping.Store(true)
-	c.life.Load().end(ErrStopped)
-	c.send(command{kind: cmdStop})
-}
-
-// activate starts an activation. The caller has just become the one that must.
-func (c *cell) activate() {
-	c.sys.enter()
-	go c.activation()
-}
-
-// run is one activation: it owns the cell until the mailbox gives it nothing to do. interrupted is nil but for an
-// activation that takes over from one which foreign code has ended.
-func (c *cell) run(interrupted error) {
-	released := false
-	defer func() {
-		if released {
-			c.sys.leave()
-			return
-		}
-		err := ErrGoexit
-		if v := recover(); v != nil {
-			err = newPanicError(v)
-		}
-		go c.run(err) // this goroutine ends, the actor goes on with another
-	}()
-	if c.st != gone {
-		c.ctx.turn.Store(true)
-	}
-	if interrupted != nil {
-		c.interrupted(interrupted)
-	}
-	var e envelope
-	var m command
-	for {
-		switch c.mb.Next(&e, &m) {
-		case mailbox.System:
-			c.system(m)
-		case mailbox.User:
-			c.user(&e)
-			e = envelope{}
-		case mailbox.None:
-			released = true
-			return
-		}
+// schedule has a cell run that the caller owns now.
+func (c *cell) schedule(by *carrier) {
+	if by != nil {
+		by.wake(c)
+	} else {
+		c.sys.sched.enqueue(c, false)
 	}
 }
 
-// Idle is called by the mailbox, locked, when the activation is about to end. The turn ends here and not in run: after
-// the lock is gone another activation may already have begun.
-func (c *cell) Idle() {
-	c.ctx.turn.Store(false)
-	c.idleLocked()
+// pending is about how many envelopes wait.
+func (c *cell) pending() int {
+	if x := c.ext.Load(); x != nil && x.box != nil {
+		return x.box.Len()
+	}
+	return c.mb.Len()
 }
 
-// system handles one command of the system lane.
-func (c *cell) system(m command) {
-	c.sealIdle() // what follows may take its time, and is not the last message's
-	switch m.kind {
-	case cmdCreate:
-		c.start()
-	case cmdStop:
-		c.beginStop(nil)
-	case cmdFailure:
-		c.judge(m.failure)
-	case cmdDecided:
-		c.decided(m.dir, m.failure)
-	case cmdChildGone:
-		c.childGone(m.from)
-	case cmdSuspend:
-		c.susp++
-		c.suspend()
-		c.kids.suspend(1)
-	case cmdUnsuspend:
-		c.susp--
-		c.suspend()
-		c.kids.suspend(-1)
-	case cmdWatch:
-		c.watchers.add(m.from)
-	case cmdUnwatch:
-		c.watchers.remove(m.from)
+// anyWaiting reports whether a waiting envelope satisfies the predicate.
+func (c *cell) anyWaiting(pred func(*envelope) bool) bool {
+	if x := c.ext.Load(); x != nil && x.box != nil {
+		return x.box.Any(pred)
 	}
-	if c.stopAsked && c.st < stopping { // StopSelf in a decider
-		c.beginStop(nil)
-	}
+	return c.mb.Any(pred)
 }
 
-// suspend makes the mailbox agree with the state: only a running cell with no suspended ancestor gets user messages.
-func (c *cell) suspend() { c.mb.Suspend(c.st != running || c.susp > 0) }
+// serving says whether the user lane is served: only a running cell with no suspended ancestor gets messages.
+func (c *cell) serving() bool { return c.st == running && c.susp == 0 }
 
 var _ timing.Firer = (*cell)(nil)

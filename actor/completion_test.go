@@ -31,7 +31,7 @@ func forwarder(target Func, after error) func(*outcome) {
 func stashing(last func(*Context) error) func(*outcome) {
 	return func(e *outcome) {
 		a := mustSpawn(e.t, e.s, "a", always(&script{recv: func(ctx *Context, _ any) error {
-			if ctx.c.cur.replayed {
+			if ctx.c.replayedForTest() {
 				return errBoom
 			}
 			return ctx.Stash()
@@ -146,7 +146,7 @@ func holdThenRestart(e *outcome) {
 	a := mustSpawn(e.t, e.s, "a", always(&script{recv: func(ctx *Context, _ any) error { ctx.Hold(); return errBoom }}))
 	e.r.send(a, "m", "m")
 	e.r.at(0)
-	if len(e.r.lines()) != 1 || a.n.cell.closedForTest() {
+	if len(e.r.lines()) != 1 || a.n.cell().closedForTest() {
 		e.t.Error("it was not the restart that ended it")
 	}
 }

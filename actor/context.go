@@ -3,7 +3,8 @@ package actor
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,21 +12,14 @@ import (
 // actor's own goroutine, inside hooks and Receive. Used after its turn, for example by a goroutine that the handler
 // started, a method does nothing but log a warning, once per actor; Self, System, Context and Log may be used anywhere. No
 // method blocks.
-type Context struct {
-	c      *cell
-	turn   atomic.Bool // an activation is at work
-	warned atomic.Bool
-}
+type Context struct{ c cell }
 
-// ok reports whether the context is used in its turn.
+// ok reports whether the context is used in its turn: while somebody owns the cell.
 func (x *Context) ok(method string) bool {
-	if x.c == nil {
-		return false
-	}
-	if x.turn.Load() {
+	if x.c.run != nil && x.c.mb.Owned() {
 		return true
 	}
-	if !x.warned.Swap(true) {
+	if x.c.sys != nil && x.c.mb.Mark(markWarned) {
 		x.c.log().Warn("actor.Context used after its turn; the call did nothing", "method", method)
 	}
 	return false
@@ -61,7 +55,7 @@ func (x *Context) Sender() Ref {
 	if !x.ok("Sender") {
 		return Ref{}
 	}
-	return x.c.cur.sender
+	return x.c.run.e.sender
 }
 
 // Spawn starts a child under a name. The ref is valid at once; the child's PreStart runs beside the caller, and what is
@@ -92,11 +86,11 @@ func (x *Context) Child(name string) (Ref, bool) {
 	if !x.ok("Child") {
 		return Ref{}, false
 	}
-	k := x.c.kids.find(name)
+	k := x.c.kids().find(name)
 	if k == nil {
 		return Ref{}, false
 	}
-	return k.cell.ref(), true
+	return k.ref(), true
 }
 
 // Children are the refs of all children, ordered by name. The slice is the caller's.
@@ -104,18 +98,16 @@ func (x *Context) Children() []Ref {
 	if !x.ok("Children") {
 		return nil
 	}
-	cells := x.c.kids.cells()
-	refs := make([]Ref, len(cells))
-	for i, k := range cells {
-		refs[i] = k.ref()
-	}
+	var refs []Ref
+	x.c.kids().each(func(k *cell) { refs = append(refs, k.ref()) })
+	slices.SortFunc(refs, func(a, b Ref) int { return strings.Compare(a.Name(), b.Name()) })
 	return refs
 }
 
 // Stop tells ref, which need not be a child, a PoisonPill: it stops when everything told before has been handled.
 func (x *Context) Stop(ref Ref) {
 	if x.ok("Stop") {
-		ref.Tell(PoisonPill{})
+		x.c.stopRef(ref)
 	}
 }
 
@@ -173,31 +165,22 @@ func (x *Context) Timers() Timers { return Timers{x} }
 // Become makes f handle the next messages, in place of the behaviour in force. It lasts until the next Become or
 // Unbecome, or a restart; mailbox, timers, stash and receive timeout are untouched.
 func (x *Context) Become(f Func) {
-	if !x.ok("Become") {
-		return
+	if x.ok("Become") {
+		x.c.become(f, false)
 	}
-	if n := len(x.c.stack); n > 0 {
-		x.c.stack[n-1] = f
-		return
-	}
-	x.c.stack = append(x.c.stack, f)
 }
 
 // BecomeStacked is Become that keeps the behaviour in force for Unbecome to return to.
 func (x *Context) BecomeStacked(f Func) {
 	if x.ok("BecomeStacked") {
-		x.c.stack = append(x.c.stack, f)
+		x.c.become(f, true)
 	}
 }
 
 // Unbecome returns to the behaviour before the last BecomeStacked, and in the end to the actor's own Receive.
 func (x *Context) Unbecome() {
-	if !x.ok("Unbecome") {
-		return
-	}
-	if n := len(x.c.stack); n > 0 {
-		x.c.stack[n-1] = nil
-		x.c.stack = x.c.stack[:n-1]
+	if x.ok("Unbecome") {
+		x.c.unbecome()
 	}
 }
 

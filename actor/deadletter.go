@@ -18,9 +18,13 @@ type DeadLetter struct {
 
 // undelivered settles an envelope that no handler got.
 func (s *System) undelivered(e *envelope, to Ref, reason error) {
-	switch e.kind {
-	case timeout, tick, death:
-		return // the one they were for is gone
+	if e.done != nil {
+		if e.own() {
+			return // the one it was for is gone
+		}
+		if _, ok := e.done.(*pipeMark); ok {
+			e.done = nil
+		}
 	}
 	switch e.msg.(type) {
 	case PoisonPill, Kill:

@@ -35,12 +35,12 @@ func Subscribe[T any](ev *EventStream, to Ref) (cancel func()) {
 }
 
 func (ev *EventStream) subscribe(to Ref, typ reflect.Type, match func(any) bool) (cancel func()) {
-	if to.n == nil || to.n.cell == nil {
+	if to.n == nil || to.n.ask {
 		return func() {}
 	}
 	mine := &subscription{to, typ, match}
-	c := to.n.cell
-	c.subscribed.Store(true)
+	c := to.n.cell()
+	c.mb.Mark(markSubscribed)
 	ev.change(func(subs []*subscription) []*subscription {
 		if i := slices.IndexFunc(subs, func(s *subscription) bool { return s.to == to && s.typ == typ }); i >= 0 {
 			mine = subs[i]
@@ -56,10 +56,7 @@ func (ev *EventStream) subscribe(to Ref, typ reflect.Type, match func(any) bool)
 	}
 	// The actor may have ended meanwhile. Its end closes the mailbox first and then looks at subscribed; either it saw
 	// our mark or we see the closed mailbox.
-	c.mb.Lock()
-	closed := c.mb.ClosedLocked()
-	c.mb.Unlock()
-	if closed {
+	if c.mb.Closed() {
 		cancel()
 	}
 	return cancel
@@ -73,7 +70,7 @@ func (ev *EventStream) Publish(event any) {
 	}
 	for _, s := range *subs {
 		if s.match(event) {
-			s.to.n.deliver(envelope{msg: event})
+			s.to.n.deliver(envelope{msg: event}, nil)
 		}
 	}
 }

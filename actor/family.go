@@ -4,62 +4,106 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 )
 
-// family is the children of one cell. Only the owner uses that of an ordinary cell; children of the guardians are
-// spawned from any goroutine, which is what the lock is for. Lock order: a family's lock before a mailbox's.
+// family is the children of one cell, a list in the order of their spawning. Only the owner uses that of an ordinary
+// cell; children of the guardians are spawned from any goroutine, which is what the lock is for. Lock order: a family's
+// lock before the scheduler's.
 type family struct {
-	mu        sync.Mutex
-	closed    bool // no further children: the cell is stopping
-	susp      int32
-	anonymous uint64
-	byName    map[string]*child
+	mu          sync.Mutex
+	closed      bool // no further children: the cell is stopping
+	susp        uint16
+	size        int
+	numbered    uint64
+	first, last *cell
+	byName      map[string]*cell    // those that were given a name
+	budgets     map[*cell]*restarts // of those that have failed
+
+	gone atomic.Pointer[cell] // children that have ended, not buried yet; linked by qnext
 }
 
-// child is the parent's record of one child.
-type child struct {
-	cell     *cell
-	restarts []int64 // times within the window, at most MaxRestarts of them
-	total    int     // for a window that never forgets
+// restarts is what a child has used up of its budget.
+type restarts struct {
+	at    []int64 // times within the window, at most MaxRestarts of them
+	total int     // for a window that never forgets
 }
 
 var errNameTaken = errors.New("the name is taken by a child that has not ended")
 
-// add takes a new child in, under a generated name if it has none, and has it created.
-func (f *family) add(k *cell) error {
+// add takes a new child in, under a number if it has no name, and starts it.
+func (f *family) add(k *cell, name string, by *carrier) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	switch {
+	case f.closed:
 		return ErrStopped
-	}
-	if k.name == "" {
-		f.anonymous++
-		k.name = fmt.Sprintf("$%d", f.anonymous)
-	}
-	if f.byName[k.name] != nil {
+	case name == "":
+		f.numbered++
+		k.setNumber(f.numbered)
+	case f.byName[name] != nil:
 		return fmt.Errorf("%w: %w", ErrName, errNameTaken)
+	default:
+		if f.byName == nil {
+			f.byName = map[string]*cell{}
+		}
+		f.byName[name] = k
 	}
-	if f.byName == nil {
-		f.byName = map[string]*child{}
+	k.prev, k.member = f.last, true
+	if f.last != nil {
+		f.last.next = k
+	} else {
+		f.first = k
 	}
-	f.byName[k.name] = &child{cell: k}
+	f.last = k
+	f.size++
 	k.susp = f.susp // it will be told when each of these is over
-	k.send(command{kind: cmdCreate})
+	k.signal(sigStart, by)
 	return nil
 }
 
-// remove releases the name of an ended child and reports whether none is left.
-func (f *family) remove(gone *cell) (empty bool) {
-	if f == nil {
-		return true
+// ended notes the end of a child. Anybody may call it; the owner buries the child when it gets the signal that follows.
+func (f *family) ended(k *cell) {
+	for {
+		k.qnext = f.gone.Load()
+		if f.gone.CompareAndSwap(k.qnext, k) {
+			return
+		}
 	}
+}
+
+// bury releases the names of the children that have ended and reports whether none is left.
+func (f *family) bury() (empty bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if k := f.byName[gone.name]; k != nil && k.cell == gone {
-		delete(f.byName, gone.name)
+	for k := f.gone.Swap(nil); k != nil; {
+		next := k.qnext
+		f.remove(k)
+		k = next
 	}
-	return len(f.byName) == 0
+	return f.size == 0
+}
+
+// remove is called with mu held.
+func (f *family) remove(k *cell) {
+	if k.prev != nil {
+		k.prev.next = k.next
+	} else {
+		f.first = k.next
+	}
+	if k.next != nil {
+		k.next.prev = k.prev
+	} else {
+		f.last = k.prev
+	}
+	k.prev, k.next, k.qnext, k.member = nil, nil, nil, false
+	f.size--
+	delete(f.budgets, k)
+	if x := k.ext.Load(); x != nil && x.name != "" {
+		delete(f.byName, x.name)
+	}
 }
 
 func (f *family) empty() bool {
@@ -68,53 +112,65 @@ func (f *family) empty() bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.byName) == 0
+	return f.size == 0
 }
 
-// find returns the record of a child by name, nil if there is none.
-func (f *family) find(name string) *child {
+// find returns a child by name, nil if there is none. One that has only a number is looked for one by one.
+func (f *family) find(name string) *cell {
 	if f == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.byName[name]
-}
-
-// of returns the record of this very child, nil if it has ended.
-func (f *family) of(k *cell) *child {
-	if r := f.find(k.name); r != nil && r.cell == k {
-		return r
+	if k := f.byName[name]; k != nil || !strings.HasPrefix(name, "$") {
+		return k
+	}
+	for k := f.first; k != nil; k = k.next {
+		if k.name() == name {
+			return k
+		}
 	}
 	return nil
 }
 
-// cells lists the children, ordered by name so that what is done to all of them is done in the same order each time.
-func (f *family) cells() []*cell {
+// has reports whether this very child is in the family.
+func (f *family) has(k *cell) bool {
 	if f == nil {
-		return nil
+		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	cells := make([]*cell, 0, len(f.byName))
-	for _, k := range f.byName {
-		cells = append(cells, k.cell)
-	}
-	slices.SortFunc(cells, func(a, b *cell) int {
-		switch {
-		case a.name < b.name:
-			return -1
-		case a.name > b.name:
-			return 1
+	return k.member
+}
+
+// budget is what a child has used up.
+func (f *family) budget(k *cell) *restarts {
+	b := f.budgets[k]
+	if b == nil {
+		if f.budgets == nil {
+			f.budgets = map[*cell]*restarts{}
 		}
-		return 0
-	})
-	return cells
+		b = new(restarts)
+		f.budgets[k] = b
+	}
+	return b
+}
+
+// each calls do for every child, with the family's lock.
+func (f *family) each(do func(*cell)) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for k := f.first; k != nil; k = k.next {
+		do(k)
+	}
 }
 
 // suspend tells every child that one more ancestor is suspended, or with -1 one less. A child that is spawned meanwhile
 // inherits the number.
-func (f *family) suspend(by int32) {
+func (f *family) suspend(by int, run *carrier) {
 	if f == nil {
 		return
 	}
@@ -124,14 +180,14 @@ func (f *family) suspend(by int32) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.susp += by
-	for _, k := range f.byName {
-		k.cell.send(command{kind: kind})
+	f.susp += uint16(by)
+	for k := f.first; k != nil; k = k.next {
+		k.send(command{kind: kind}, run)
 	}
 }
 
 // reset sets the number of suspended ancestors that children to come start with. There is no child when it is called.
-func (f *family) reset(susp int32) {
+func (f *family) reset(susp uint16) {
 	if f == nil {
 		return
 	}

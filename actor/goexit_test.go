@@ -139,7 +139,7 @@ func endsInCompletion(t *testing.T, s *System, r *record, end func()) {
 	a.Tell("m3")
 	r.at(0)
 	r.want(t, "0 m1", "0 m1 done: <nil>", "0 fails", "0 m2 done: boom", "0 m3")
-	if n := a.n.cell.instance; n != 2 {
+	if n := a.n.cell().instanceForTest(); n != 2 {
 		t.Errorf("instance %d after a failure", n)
 	}
 }

@@ -2,97 +2,116 @@ package actor
 
 // user handles one envelope of the user lane.
 func (c *cell) user(e *envelope) {
-	switch e.kind {
-	case timeout:
-		if !c.timeoutDue(e) {
-			return
-		}
-	case death:
-		if !e.replayed && !c.deathDue(e) {
-			return
-		}
-	case tick:
-		if !e.replayed && !e.timer.due(c) {
-			return
-		}
-	case piped:
-		if e.gen != c.instance {
-			c.sys.undelivered(e, c.ref(), ErrPreviousInstance)
-			return
-		}
-	}
-	if e.kind != timeout && e.kind != death && c.control(e) {
+	k := c.run
+	k.e, k.taken = e, false
+	if e.done != nil && !c.admit(e) {
 		return
 	}
-	c.noteActivity(e)
-	c.cur, c.taken = *e, false
-	c.handled(c.receive(e.msg))
+	switch e.msg.(type) {
+	case PoisonPill, Kill, Terminated:
+		if c.control(e) {
+			return
+		}
+	}
+	if c.idle.window.Load() != 0 {
+		c.noteActivity(e)
+	}
+	var err error
+	c.phase = inReceive
+	if c.became {
+		err = c.behave(e.msg)
+	} else {
+		err = c.actor.Receive(c.context(), e.msg)
+	}
+	c.phase = ours
+	if err != nil || e.done != nil || k.own != nil || c.stopAsked {
+		c.handled(err)
+	}
+}
+
+// behave runs the behaviour on the top of the stack.
+func (c *cell) behave(msg any) error {
+	s := c.look().stack
+	return s[len(s)-1](c.context(), msg)
+}
+
+// admit looks at what came with the envelope. What the runtime sent is checked at delivery, and its mark goes to the
+// carrier, so that a handler cannot pass it on. False: the envelope is void.
+func (c *cell) admit(e *envelope) bool {
+	k := c.run
+	switch d := e.done.(type) {
+	case *idleMark:
+		if !c.idleDue(d) {
+			return false
+		}
+		k.own = d
+	case deathMark:
+		if !c.deathDue(e) {
+			return false
+		}
+		k.own = d
+	case tickMark:
+		if !d.due(c) {
+			return false
+		}
+		k.own = d
+	case deathSeen, tickSeen:
+		k.own = d
+	case *pipeMark:
+		if d.instance != c.look().instance {
+			c.sys.undelivered(e, c.ref(), ErrPreviousInstance)
+			return false
+		}
+	default:
+		return true
+	}
+	e.done = nil
+	return true
 }
 
 // control deals with the messages that mean something to the runtime. True: it was one.
 func (c *cell) control(e *envelope) bool {
-	switch e.msg.(type) {
-	case PoisonPill, Kill, Terminated:
-		if e.kind == tick {
-			e.timer.handled(c)
-		}
-	}
-	switch e.msg.(type) {
-	case PoisonPill:
-		c.sys.finish(e, nil)
-		c.beginStop(nil)
-	case Kill:
-		c.sys.finish(e, nil)
-		c.fail(&failure{err: ErrKilled})
-	case Terminated:
-		c.sys.undelivered(e, c.ref(), ErrForged)
-	default:
+	k := c.run
+	switch k.own.(type) {
+	case deathMark, deathSeen:
 		return false
 	}
-	return true
-}
-
-// receive runs the current behaviour.
-func (c *cell) receive(msg any) (err error) {
-	defer c.recovered(&err)
-	c.phase = inReceive
-	if n := len(c.stack); n > 0 {
-		err = c.stack[n-1](&c.ctx, msg)
-	} else {
-		err = c.actor.Receive(&c.ctx, msg)
+	msg, done := e.msg, *e
+	c.endTick()
+	k.e, k.own = &k.none, nil
+	switch msg.(type) {
+	case PoisonPill:
+		c.sys.finish(&done, nil)
+		c.beginStop(nil)
+	case Kill:
+		c.sys.finish(&done, nil)
+		c.fail(&failure{err: ErrKilled})
+	case Terminated:
+		c.sys.undelivered(&done, c.ref(), ErrForged)
 	}
-	c.phase = ours
-	return err
+	return true
 }
 
 // handled ends the current message's completion with what the handler returned. An ask is not ended by a handler that
 // returned nil: its reply may come by another way.
 func (c *cell) handled(err error) {
-	if d := c.cur.done; d != nil && !(err == nil && isAsk(d)) {
-		c.curErr = err
+	k := c.run
+	if d := k.e.done; d != nil && !(err == nil && isAsk(d)) {
+		k.err = err
 		c.phase = inSettle
-		c.sys.finish(&c.cur, err)
+		c.sys.finish(k.e, err)
 		c.phase = ours
-		c.settled()
-		return
+		k.err = nil
 	}
-	c.afterMessage(err)
-}
-
-// settled goes on after the completion.
-func (c *cell) settled() {
-	err := c.curErr
-	c.curErr = nil
 	c.afterMessage(err)
 }
 
 // afterMessage arms the next tick of a timer, and carries out a stop that the handler asked for, or its failure.
 func (c *cell) afterMessage(err error) {
-	e := c.cur
-	c.cur = envelope{}
-	if e.kind == tick && !e.replayed {
-		e.timer.handled(c)
-	}
+	k := c.run
+	msg := k.e.msg
+	c.endTick()
+	k.e, k.own = &k.none, nil
 	switch {
 	case c.stopAsked:
 		if err != nil && !Rejected(err) {
@@ -101,6 +120,13 @@ func (c *cell) afterMessage(err error) {
 		c.beginStop(nil)
 	case err == nil || Rejected(err):
 	default:
-		c.fail(&failure{err: err, msg: e.msg})
+		c.fail(&failure{err: err, msg: msg})
+	}
+}
+
+// endTick arms the next tick of the timer whose tick is the current message.
+func (c *cell) endTick() {
+	if t, ok := c.run.own.(tickMark); ok {
+		t.handled(c)
 	}
 }

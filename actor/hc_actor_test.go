@@ -198,7 +198,7 @@ func TestHC_A6_failing_hooks_block_nothing(t *testing.T) {
 			r.at(0)
 			r.want(t, "0 fails", "0 m", "0 ended a: <nil>")
 			r.reset()
-			s.user.kids.find("watcher of a").cell.ref().Tell(PoisonPill{})
+			s.user.kids().find("watcher of a").ref().Tell(PoisonPill{})
 			synctest.Wait()
 		}
 	})
@@ -378,7 +378,7 @@ func TestHC_C1_stop_before_the_next_message(t *testing.T) {
 			a.Tell(i)
 		}
 		r.at(5 * ms)
-		a.n.cell.stop() // as a stopping parent does
+		a.n.cell().stop() // as a stopping parent does
 		r.at(20 * ms)
 		r.want(t, "10 slow", "10 dead 0 to a: actor: stopped", "10 dead 1 to a: actor: stopped", "10 dead 2 to a: actor: stopped")
 	})
@@ -436,7 +436,7 @@ func TestHC_S2_system_actors_outlive_user_actors(t *testing.T) {
 			r.add("%v", msg)
 			ctx.Reply("bye")
 			return nil
-		})), nil)
+		})), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -477,8 +477,8 @@ func TestHC_S5_V2_stop_wins_over_a_parked_restart(t *testing.T) {
 			ref.Tell(errBoom)
 			r.at(time.Since(r.t0) + ms)
 		}
-		a.n.cell.stop() // as a stopping parent does
-		b.n.cell.stop()
+		a.n.cell().stop() // as a stopping parent does
+		b.n.cell().stop()
 		r.at(time.Second)
 		// b had its PostStop in place of PreRestart, and an instance gets it once.
 		r.want(t, "0 1 PreStart", "0 fails", "0 1 PreRestart boom boom", "1 fails", "1 b PostStop", "50 1 PostStop")

@@ -328,7 +328,7 @@ func TestTimersAfterStopAndRestart(t *testing.T) {
 			}, supervisedBy(Restart))
 			r.at(time.Duration(50+rnd.IntN(50))*ms + time.Duration(rnd.IntN(1000000)))
 			a.Tell(PoisonPill{})
-			for !a.n.cell.closedForTest() {
+			for !a.n.cell().closedForTest() {
 				pause(ms)
 			}
 			stopped.Store(true)
@@ -342,16 +342,26 @@ func TestTimersAfterStopAndRestart(t *testing.T) {
 }
 
 func (c *cell) closedForTest() bool {
-	c.mb.Lock()
-	defer c.mb.Unlock()
-	return c.mb.ClosedLocked()
+	return c.mb.Closed()
+}
+
+// instanceForTest counts from 1.
+func (c *cell) instanceForTest() int { return int(c.look().instance) + 1 }
+
+// replayedForTest says whether the current message came out of the stash; an ordinary message does not show it, so the
+// actor must be one that stashes once.
+func (c *cell) replayedForTest() bool {
+	if d, ok := c.run.own.(*idleMark); ok {
+		return d.replayed
+	}
+	return c.look().stash != nil
 }
 
 // All orders of a message, the expiry, a re-arm and a cancel, at one moment and behind a busy handler.
 func TestReceiveTimeoutOrders(t *testing.T) {
 	steps := map[string]func(Ref){
 		"message": func(a Ref) { a.Tell("m") },
-		"fire":    func(a Ref) { c := a.n.cell; c.Fire(c.sys.clock.Now()) },
+		"fire":    func(a Ref) { c := a.n.cell(); c.Fire(c.sys.clock.Now()) },
 		"re-arm":  func(a Ref) { a.Tell(mark{"re-arm", do(func(ctx *Context) { ctx.SetReceiveTimeout(40 * ms) })}) },
 		"cancel":  func(a Ref) { a.Tell(mark{"cancel", do((*Context).CancelReceiveTimeout)}) },
 	}

@@ -72,8 +72,8 @@ func TestBudgetSettings(t *testing.T) {
 				if starts != c.starts {
 					t.Errorf("%d starts, want %d", starts, c.starts)
 				}
-				if k := s.user.kids.find("a"); k != nil && len(k.restarts) > max(c.sup.MaxRestarts, 0) {
-					t.Errorf("the record has grown to %d", len(k.restarts))
+				if k := s.user.kids().find("a"); k != nil && len(s.user.kids().budget(k).at) > max(c.sup.MaxRestarts, 0) {
+					t.Errorf("the record has grown to %d", len(s.user.kids().budget(k).at))
 				}
 			})
 		})
@@ -155,11 +155,11 @@ func TestHC_V6_failing_decider_escalates(t *testing.T) {
 			a.Tell(do(func(*Context) {}))
 			r.at(0)
 			r.want(t, "0 fails", "0 ended kid: boom") // by the parent's restart, or at once
-			if restarts := name == "panics"; restarts != (a.n.cell.instance == 2) {
-				t.Errorf("%s: instance %d of the parent", name, a.n.cell.instance)
+			if restarts := name == "panics"; restarts != (a.n.cell().instanceForTest() == 2) {
+				t.Errorf("%s: instance %d of the parent", name, a.n.cell().instanceForTest())
 			}
 			r.reset()
-			s.user.kids.find("watcher of kid").cell.ref().Tell(PoisonPill{})
+			s.user.kids().find("watcher of kid").ref().Tell(PoisonPill{})
 			synctest.Wait()
 		}
 	})
@@ -249,7 +249,7 @@ func TestEscalateThenResumeResumesTheSubtree(t *testing.T) {
 		r.at(0)
 		r.want(t, "0 p1 starts", "0 kid starts", "0 fails", "0 to p", "0 to kid", "0 to sibling", "0 to grandchild")
 		for _, ref := range []Ref{p, kid, sibling, grandchild} {
-			if c := ref.n.cell; c.susp != 0 || c.st != running {
+			if c := ref.n.cell(); c.susp != 0 || c.st != running {
 				t.Errorf("%s: state %d, %d suspensions", ref, c.st, c.susp)
 			}
 		}
@@ -392,7 +392,7 @@ func TestStartBelowASuspendedParent(t *testing.T) {
 		p.Tell(errBoom) // resumed at 110
 		r.at(time.Second)
 		r.want(t, "0 m1", "0 fails", "10 fails", "110 m2")
-		if g := kid.n.cell.kids.find("grandchild").cell; g.susp != 0 {
+		if g := kid.n.cell().kids().find("grandchild"); g.susp != 0 {
 			t.Errorf("%d suspensions are left", g.susp)
 		}
 	})
@@ -404,7 +404,7 @@ func TestStopWhileFailed(t *testing.T) {
 		a := mustSpawn(t, s, "a", always(&script{recv: r.note, post: do(func(*Context) { r.add("post") })}), slowly(Restart))
 		a.Tell(errBoom)
 		r.at(10 * ms)
-		a.n.cell.stop()
+		a.n.cell().stop()
 		r.at(time.Second)
 		r.want(t, "0 fails", "10 post")
 	})

@@ -199,12 +199,12 @@ func TestWatchRules(t *testing.T) {
 		if n := len(r.lines()); n != 4 {
 			t.Errorf("%q", r.lines())
 		}
-		if n := len(w.n.cell.watches); n != 1 { // restarted
+		if n := len(w.n.cell().watches().of); n != 1 { // restarted
 			t.Errorf("%d registrations are left", n)
 		}
 		w.Tell(PoisonPill{})
 		r.at(30 * ms)
-		if k := refs["restarted"].n.cell; len(k.watchers.few) != 0 || len(k.watchers.many) != 0 {
+		if k := refs["restarted"].n.cell().watches(); len(k.by.few) != 0 || len(k.by.many) != 0 {
 			t.Error("the watcher's end has left a registration behind")
 		}
 	})

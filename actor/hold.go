@@ -104,18 +104,33 @@ func (l *lifetime) end(cause error) {
 }
 
 // lifetime is made when it is first asked for. A stop may be asked for at the same moment by another goroutine: it
-// first sets stopping and then cancels what it finds, here it is stored first and then stopping is looked at; one of
+// first sets its mark and then cancels what it finds, here it is stored first and then the mark is looked at; one of
 // the two sees the other.
 func (c *cell) lifetime() context.Context {
+	at := &c.x().life
 	for {
-		if l := c.life.Load(); l != nil {
+		if l := at.Load(); l != nil {
 			return l.ctx
 		}
 		l := new(lifetime)
 		// The actor's own life is the root of this context: nothing above it could cancel it.
 		l.ctx, l.cancel = context.WithCancelCause(context.Background()) // no parent, see above
-		if c.life.CompareAndSwap(nil, l) && c.stopping.Load() {
+		if at.CompareAndSwap(nil, l) && c.mb.Marked(markStopping) {
 			l.cancel(ErrStopped)
 		}
+	}
+}
+
+// endLifetime cancels the context of the outgoing instance.
+func (c *cell) endLifetime(cause error) {
+	if x := c.ext.Load(); x != nil {
+		x.life.Swap(nil).end(cause)
+	}
+}
+
+// endHolds ends what the instance held.
+func (c *cell) endHolds(cause error) {
+	if r := c.look(); r != &noRare {
+		r.held.end(cause)
 	}
 }

@@ -4,9 +4,9 @@ import "runtime/debug"
 
 // phase is what foreign code the owner is running. Foreign code may panic, and it may end its goroutine by
 // runtime.Goexit, as a failing assertion in a test does; the actor must survive both, with every step of its life taken
-// exactly once. A panic in a handler or hook is caught where it happens. For the rest the activation's goroutine is
-// given up, and the next one goes on behind the step that was interrupted: whoever runs foreign code first sets the
-// phase and takes the thing it is about to settle off its list.
+// exactly once. A panic in a hook is caught where it happens, one in a handler by the turn's guard. After a Goexit the
+// goroutine is given up, and the next activation goes on behind the step that was interrupted: whoever runs foreign code
+// first sets the phase and takes the thing it is about to settle off its list.
 type phase uint8
 
 const (
@@ -20,7 +20,15 @@ const (
 	inPostStop                  // PostStop
 	inClose                     // completions of messages that are left at the end
 	inReleaseHolds              // completions that the outgoing instance held
+	inOurs                      // the runtime's own code, by way of a logger for example; only after a Goexit
 )
+
+// handover is what the next activation needs of one that foreign code has ended.
+type handover struct {
+	e   envelope
+	own Completion
+	err error
+}
 
 // guard runs user code and turns a panic into an error.
 func (c *cell) guard(p phase, f func() error) (err error) {
@@ -31,8 +39,7 @@ func (c *cell) guard(p phase, f func() error) (err error) {
 	return err
 }
 
-// recovered is deferred around user code. After a runtime.Goexit there is nothing to recover and the phase stays set;
-// run takes over then.
+// recovered is deferred around user code. After a runtime.Goexit there is nothing to recover and the phase stays set.
 func (c *cell) recovered(err *error) {
 	if c.phase == ours {
 		return
@@ -46,7 +53,36 @@ func (c *cell) recovered(err *error) {
 // newPanicError is called while the panic is being recovered, so the stack is still that of the panic.
 func newPanicError(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }
 
-// interrupted goes on behind the step in which foreign code ended the last activation.
+// guard is deferred by turn. After a panic the carrier has another turn; after a runtime.Goexit it is about to end, and
+// the cell goes to another.
+func (k *carrier) guard() {
+	if !k.inside {
+		return
+	}
+	k.inside = false
+	c := k.cell
+	if v := recover(); v != nil {
+		k.resume = newPanicError(v)
+		return
+	}
+	c.rare().handover = &handover{*k.e, k.own, k.err}
+	if c.phase == ours {
+		c.phase = inOurs
+	}
+	c.run, k.cell = nil, nil
+	k.sched.enqueue(c, true)
+}
+
+// takeOver prepares the carrier to go on where another was ended.
+func (k *carrier) takeOver(c *cell) {
+	h := c.rare().handover
+	c.rare().handover = nil
+	k.boxed, k.own, k.err = h.e, h.own, h.err
+	k.e = &k.boxed
+	k.resume = ErrGoexit
+}
+
+// interrupted goes on behind the step in which foreign code ended the last turn.
 func (c *cell) interrupted(err error) {
 	p := c.phase
 	c.phase = ours
@@ -57,7 +93,9 @@ func (c *cell) interrupted(err error) {
 	case inReceive:
 		c.handled(err)
 	case inSettle:
-		c.settled()
+		err := c.run.err
+		c.run.err = nil
+		c.afterMessage(err)
 	case inStart:
 		c.started(err)
 	case inDropStash:

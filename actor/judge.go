@@ -18,29 +18,33 @@ func (c *cell) fail(f *failure) {
 		return
 	}
 	f.from = c
-	c.startFailed.Store(f.start)
-	c.st, c.cause = failed, f.err
-	c.suspend()
-	c.kids.suspend(1)
+	if f.start {
+		c.mb.Mark(markStartFailed)
+	} else {
+		c.mb.Unmark(markStartFailed)
+	}
+	c.st = failed
+	c.rare().cause = f.err
+	c.kids().suspend(1, c.run)
 	if c.parent == nil {
 		c.log().Error("the root failed; the system terminates", "error", f.err)
 		c.sys.beginTerminate()
 		return
 	}
-	c.parent.send(command{kind: cmdFailure, failure: f})
+	c.parent.send(command{kind: cmdFailure, failure: f}, c.run)
 }
 
 // judge decides about a failed child. A cell that is stopping or restarting stops its children anyway, and one that has
 // failed itself judges when, and if, it goes on.
 func (c *cell) judge(f *failure) {
 	switch {
-	case c.kids.of(f.from) == nil || c.st >= restarting:
+	case !c.kids().has(f.from) || c.st >= restarting:
 		return
 	case c.st == failed:
-		c.unsettled = append(c.unsettled, *f)
+		c.rare().unsettled = append(c.rare().unsettled, *f)
 		return
 	}
-	c.judging = f
+	c.rare().judging = f
 	sup, d := Supervisor{}, Escalate
 	err := c.guard(inJudge, func() error {
 		sup = c.supervisorOf(f.from)
@@ -59,7 +63,7 @@ func (c *cell) judge(f *failure) {
 
 // supervisorOf is the child's own, else that of this actor, else the default.
 func (c *cell) supervisorOf(k *cell) Supervisor {
-	if s := k.spec.Supervisor; s != nil {
+	if s := k.look().supervisor; s != nil {
 		return *s
 	}
 	if h, ok := hook[Supervising](c.actor); ok {
@@ -70,23 +74,22 @@ func (c *cell) supervisorOf(k *cell) Supervisor {
 
 // judged carries the decision out.
 func (c *cell) judged(sup Supervisor, d Directive) {
-	f := c.judging
-	c.judging = nil
-	k := c.kids.of(f.from)
-	if k == nil {
+	f := c.rare().judging
+	c.rare().judging = nil
+	if !c.kids().has(f.from) {
 		return
 	}
 	if d > Escalate {
 		c.log().Error("decider returned an unknown directive; the child is stopped", "child", f.from.path(), "directive", d.String())
 		d = Stop
 	}
-	d = k.within(&sup, d, f.start, c.sys.clock.Now)
+	d = c.within(f.from, &sup, d, f.start)
 	if d == Escalate {
 		f.escalated, f.sup = true, sup
-		c.unsettled = append(c.unsettled, *f)
+		c.rare().unsettled = append(c.rare().unsettled, *f)
 		c.fail(&failure{err: f.err, msg: f.msg})
 	} else {
-		f.from.send(command{kind: cmdDecided, dir: d, failure: f})
+		f.from.send(command{kind: cmdDecided, dir: d, failure: f}, c.run)
 	}
 	level := c.log().Warn
 	if d == Stop || d == Escalate {
@@ -97,11 +100,11 @@ func (c *cell) judged(sup Supervisor, d Directive) {
 
 // within makes a decision one that can be carried out: what has no instance to resume is started again, and a restart
 // beyond the budget is a stop.
-func (k *child) within(sup *Supervisor, d Directive, start bool, now func() int64) Directive {
+func (c *cell) within(k *cell, sup *Supervisor, d Directive, start bool) Directive {
 	if d == Resume && start {
 		d = Restart
 	}
-	if d == Restart && !k.mayRestart(sup, now()) {
+	if d == Restart && !c.kids().budget(k).mayRestart(sup, c.sys.clock.Now()) {
 		d = Stop
 	}
 	return d
@@ -125,21 +128,20 @@ func (c *cell) decided(d Directive, f *failure) {
 // resume goes on with the same instance. So do the children whose failure this one stood for; those that failed while
 // it was failed itself are judged now.
 func (c *cell) resume() {
-	c.st, c.cause = running, nil
-	c.suspend()
-	c.kids.suspend(-1)
-	unsettled := c.unsettled
-	c.unsettled = nil
+	r := c.rare()
+	c.st, r.cause = running, nil
+	c.kids().suspend(-1, c.run)
+	unsettled := r.unsettled
+	r.unsettled = nil
 	for i := range unsettled {
 		f := &unsettled[i]
-		k := c.kids.of(f.from)
 		switch {
-		case k == nil:
+		case !c.kids().has(f.from):
 		case !f.escalated:
-			f.from.parent.send(command{kind: cmdFailure, failure: f})
+			c.send(command{kind: cmdFailure, failure: f}, c.run)
 		default:
-			d := k.within(&f.sup, Resume, f.start, c.sys.clock.Now)
-			f.from.send(command{kind: cmdDecided, dir: d, failure: f})
+			d := c.within(f.from, &f.sup, Resume, f.start)
+			f.from.send(command{kind: cmdDecided, dir: d, failure: f}, c.run)
 		}
 	}
 }

@@ -9,15 +9,19 @@ func (c *cell) start() {
 		return
 	}
 	c.phase = inReleaseHolds
-	c.held.end(ErrPreviousInstance)
+	c.endHolds(ErrPreviousInstance)
 	c.phase = ours
 	c.disarm()
 	c.cancelTimers()
-	c.life.Swap(nil).end(ErrPreviousInstance)
-	c.cause = nil
-	c.instance++
-	c.stack, c.actor, c.unsettled, c.postStopped = nil, nil, nil, false
-	c.kids.reset(c.susp)
+	c.endLifetime(ErrPreviousInstance)
+	if r := c.look(); r != &noRare {
+		r.cause, r.stack, r.unsettled = nil, nil, nil
+	}
+	if c.built {
+		c.rare().instance++
+	}
+	c.actor, c.became, c.stopRan = nil, false, false
+	c.kids().reset(c.susp)
 	c.st = running // so that the hooks may spawn, watch and arm
 	c.started(c.guard(inStart, c.build))
 }
@@ -31,15 +35,16 @@ func (c *cell) build() error {
 	if err := c.sys.hooks.check(a); err != nil {
 		return err
 	}
-	again := c.built && c.replaced != nil
+	f := c.look().replaced
+	again := c.built && f != nil
 	c.actor, c.built = a, true
 	if again {
 		if h, ok := hook[PostRestarter](a); ok {
-			return h.PostRestart(&c.ctx, c.replaced.err)
+			return h.PostRestart(c.context(), f.err)
 		}
 	}
 	if h, ok := hook[PreStarter](a); ok {
-		return h.PreStart(&c.ctx)
+		return h.PreStart(c.context())
 	}
 	return nil
 }
@@ -57,9 +62,10 @@ func (c *cell) started(err error) {
 		c.fail(&failure{err: err, start: true})
 		return
 	}
-	c.suspend()
-	f := c.replaced
-	c.replaced = nil
+	f := c.look().replaced
+	if f != nil {
+		c.rare().replaced = nil
+	}
 	switch {
 	case !c.announced:
 		c.announced = true
@@ -72,11 +78,10 @@ func (c *cell) started(err error) {
 // restart replaces the instance. The hooks of the old one run first, then its children end, then the new one starts.
 func (c *cell) restart(f *failure) {
 	c.st = restarting
-	c.suspend()
 	c.disarm()
 	c.cancelTimers()
-	c.replaced = f
-	c.life.Swap(nil).end(f.err)
+	c.rare().replaced = f
+	c.endLifetime(f.err)
 	c.dropStashBeforeRestart()
 }
 
@@ -93,7 +98,8 @@ func (c *cell) dropStashBeforeRestart() {
 // beforeRestart runs the last hook of the outgoing instance. One that was never built has none.
 func (c *cell) beforeRestart() error {
 	if h, ok := hook[PreRestarter](c.actor); ok {
-		return h.PreRestart(&c.ctx, c.replaced.err, c.replaced.msg)
+		f := c.look().replaced
+		return h.PreRestart(c.context(), f.err, f.msg)
 	}
 	return c.postStop()
 }
@@ -102,11 +108,11 @@ func (c *cell) beforeRestart() error {
 // restart turns into a stop.
 func (c *cell) postStop() error {
 	h, ok := hook[PostStopper](c.actor)
-	if !ok || c.postStopped {
+	if !ok || c.stopRan {
 		return nil
 	}
-	c.postStopped = true
-	return h.PostStop(&c.ctx)
+	c.stopRan = true
+	return h.PostStop(c.context())
 }
 
 // replaceInstance goes on after the hook. A stop that it asked for wins.
@@ -121,7 +127,7 @@ func (c *cell) replaceInstance() {
 
 // childrenGone continues what waited for the end of the children.
 func (c *cell) childrenGone() {
-	if !c.kids.empty() {
+	if !c.kids().empty() {
 		return
 	}
 	switch c.st {
@@ -132,15 +138,13 @@ func (c *cell) childrenGone() {
 	}
 }
 
-// childGone releases the name of an ended child.
-func (c *cell) childGone(gone *cell) {
-	if c.kids.remove(gone) {
+// kidsEnded releases the names of children that have ended.
+func (c *cell) kidsEnded() {
+	if f := c.kids(); f != nil && f.bury() {
 		c.childrenGone()
 	}
 }
 
 func (c *cell) stopChildren() {
-	for _, k := range c.kids.cells() {
-		k.stop()
-	}
+	c.kids().each(func(k *cell) { k.stopBy(c.run) })
 }

@@ -7,15 +7,25 @@ import (
 
 // Tell sends msg with this actor as the sender. It never blocks. To the zero Ref it makes a dead letter.
 func (x *Context) Tell(to Ref, msg any) {
-	if !x.ok("Tell") {
-		return
+	if x.ok("Tell") {
+		x.c.tell(to, envelope{msg: msg, sender: x.Self()})
 	}
-	e := envelope{msg: msg, sender: x.Self()}
+}
+
+// tell sends an envelope from the cell's own turn.
+func (c *cell) tell(to Ref, e envelope) {
 	if to.n == nil {
-		x.c.sys.undelivered(&e, to, ErrNoRecipient)
+		c.sys.undelivered(&e, to, ErrNoRecipient)
 		return
 	}
-	to.n.deliver(e)
+	to.n.deliver(e, c.run)
+}
+
+// stopRef tells ref a PoisonPill.
+func (c *cell) stopRef(ref Ref) {
+	if ref.n != nil {
+		ref.n.deliver(envelope{msg: PoisonPill{}}, c.run)
+	}
 }
 
 // Reply is Tell to the sender of the current message.
@@ -27,13 +37,10 @@ func (x *Context) Forward(to Ref) {
 	if !x.handling("Forward") {
 		return
 	}
-	e := envelope{msg: x.c.cur.msg, sender: x.c.cur.sender, done: x.c.cur.done}
-	x.c.cur.done, x.c.taken = nil, true
-	if to.n == nil {
-		x.c.sys.undelivered(&e, to, ErrNoRecipient)
-		return
-	}
-	to.n.deliver(e)
+	k := x.c.run
+	e := *k.e
+	k.e.done, k.taken = nil, true
+	x.c.tell(to, e)
 }
 
 // Hold takes the completion out of the current message, for work that ends later than the handler: whoever does the
@@ -41,12 +48,13 @@ func (x *Context) Forward(to Ref) {
 // forwarded before. A held completion that is still open when the actor stops is ended with ErrStopped, and one that
 // is open when a restart replaces the instance with ErrPreviousInstance: nobody is left who would end it.
 func (x *Context) Hold() Completion {
-	if !x.ok("Hold") || x.c.cur.done == nil {
+	if !x.ok("Hold") || x.c.run.e.done == nil {
 		return nil
 	}
-	d := x.c.cur.done
-	x.c.cur.done, x.c.taken = nil, true
-	return x.c.held.hold(d)
+	k := x.c.run
+	d := k.e.done
+	k.e.done, k.taken = nil, true
+	return x.c.rare().held.hold(d)
 }
 
 // Unhandled says that the actor does not know the current message: it becomes a dead letter with ErrUnhandled, and an
@@ -55,9 +63,12 @@ func (x *Context) Unhandled() {
 	if !x.handling("Unhandled") {
 		return
 	}
-	e := x.c.cur
-	x.c.cur.done = nil
-	if e.kind != timeout && e.kind != death {
+	k := x.c.run
+	e := *k.e
+	k.e.done = nil
+	switch k.own.(type) {
+	case *idleMark, deathMark, deathSeen:
+	default:
 		x.c.sys.deadLetter(&e, x.Self(), fmt.Errorf("%w of type %T", ErrUnhandled, e.msg))
 	}
 }
@@ -72,13 +83,13 @@ func (x *Context) PipeToSelf(f func(context.Context) (any, error)) {
 	if !x.ok("PipeToSelf") {
 		return
 	}
-	c, gen, ctx := x.c, x.c.instance, x.Context()
+	c, mark, ctx := &x.c, &pipeMark{x.c.look().instance}, x.Context()
 	c.sys.helpers.Add(1)
 	go func() {
 		defer c.sys.helpers.Done()
-		e := envelope{kind: piped, gen: gen}
+		e := envelope{done: mark}
 		defer func() {
-			if err := c.push(&e); err != nil {
+			if err := c.push(e, nil); err != nil {
 				c.sys.undelivered(&e, c.ref(), err)
 			}
 		}()

@@ -351,7 +351,7 @@ func TestUnhandled(t *testing.T) {
 		r.deadLetters(t, s)
 		x := mustSpawn(t, s, "x", always(&script{}))
 		a := mustSpawn(t, s, "a", Typed(func() TypedActor[int] { return typedFunc(func(*Context, int) error { return nil }) }))
-		a.n.cell.sys.events.Publish("nobody listens")
+		a.n.cell().sys.events.Publish("nobody listens")
 		a.Tell(1)
 		a.Tell("text")
 		r.send(a, "text2", "m")
@@ -502,6 +502,7 @@ func TestPendingCountsWhatWaits(t *testing.T) {
 		<-release
 		return nil
 	})))
+	ref.Pending() // exact from the second call on
 	for range 4 {
 		ref.Tell("work")
 	}

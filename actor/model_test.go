@@ -411,7 +411,7 @@ func (w *world) check(t *rapid.T) {
 		if !slices.Equal(deaths, wantDeaths) && (a.alive || !subset(deaths, wantDeaths)) {
 			t.Fatalf("%s heard of the end of\n%q, want\n%q", a.name, deaths, wantDeaths)
 		}
-		if a.ref.n.cell.closedForTest() == a.alive {
+		if a.ref.n.cell().closedForTest() == a.alive {
 			t.Fatalf("%s is alive: %t", a.name, !a.alive)
 		}
 	}

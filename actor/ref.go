@@ -1,21 +1,47 @@
 package actor
 
+import (
+	"context"
+	"strconv"
+	"unsafe"
+)
+
 // Ref addresses one incarnation of an actor. Refs are comparable: == means the same incarnation, and an actor that is
 // spawned anew under the same name has another one. A Ref may be copied and used from any goroutine, also after its
 // actor has stopped. The zero Ref is nobody.
 type Ref struct{ n *node }
 
-// node is what a ref points to: the first field of a cell or of a promise, with a pointer back to it.
+// node is what a ref points to: the first field of a cell or of a promise. So a ref is one pointer, an actor has no
+// field that only leads back to itself, and telling costs no indirection.
 type node struct {
-	cell *cell
-	ask  *promise
+	ask      bool // the node of a promise, not of a cell
+	numberHi uint16
+	numberLo uint32
+}
+
+// cell and promise go from the first field to what it is the first field of; ask says which of the two it is.
+
+func (n *node) cell() *cell { return (*cell)(unsafe.Pointer(n)) }
+
+func (n *node) promise() *promise { return (*promise)(unsafe.Pointer(n)) }
+
+// number is what an actor without a name of its own is called by.
+func (n *node) number() uint64 { return uint64(n.numberHi)<<32 | uint64(n.numberLo) }
+
+func (n *node) setNumber(i uint64) { n.numberHi, n.numberLo = uint16(i>>32), uint32(i) }
+
+func (n *node) system() *System {
+	if n.ask {
+		return n.promise().sys
+	}
+	return n.cell().sys
 }
 
 // Tell puts msg into the actor's mailbox. It never blocks and never fails; a message that nobody takes becomes a
 // DeadLetter on the event stream. Told to the zero Ref it does nothing.
 func (r Ref) Tell(msg any) {
 	if r.n != nil {
-		r.n.deliver(envelope{msg: msg})
+		r.n.deliver(envelope{msg: msg}, nil)
 	}
 }
 
@@ -25,34 +51,48 @@ func (r Ref) TryTell(msg any) error {
 	switch {
 	case r.n == nil:
 		return ErrNoRecipient
-	case r.n.cell == nil:
-		r.n.deliver(envelope{msg: msg})
+	case r.n.ask:
+		r.n.deliver(envelope{msg: msg}, nil)
 		return nil
 	}
-	return r.n.cell.push(&envelope{msg: msg})
+	return r.n.cell().push(envelope{msg: msg}, nil)
 }
 
 // Send tells e.Msg with a sender and a completion. It may be called from any goroutine and never blocks. e.Done is
 // called exactly once, also when nobody takes the message.
 func Send(to Ref, e Envelope) {
-	env := envelope{msg: e.Msg, sender: e.Sender, done: e.Done}
 	if to.n == nil {
 		if e.Done != nil {
 			e.Done.Done(ErrNoRecipient)
 		}
 		return
 	}
-	to.n.deliver(env)
+	to.n.deliver(envelope{msg: e.Msg, sender: e.Sender, done: e.Done}, nil)
+}
+
+// TellWait is TryTell that waits for room in a full bounded mailbox instead of overflowing. It is for senders that are
+// not actors, and blocks until the message is taken, ctx ends, with its error, or the actor stops, with ErrStopped. In a
+// handler it would block that actor.
+func (r Ref) TellWait(ctx context.Context, msg any) error {
+	switch {
+	case r.n == nil:
+		return ErrNoRecipient
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case r.n.ask:
+		return r.TryTell(msg)
+	}
+	return r.n.cell().pushWait(ctx, envelope{msg: msg})
 }
 
 // Pending is about how many messages wait in the actor's mailbox: messages that were handled a moment ago may still be
 // counted. ok is false for an actor that is stopping or has stopped, for an ask and for the zero Ref. It may be called
 // from any goroutine and does not block.
 func (r Ref) Pending() (n int, ok bool) {
-	if r.n == nil || r.n.cell == nil || r.n.cell.stopping.Load() {
+	if r.n == nil || r.n.ask || r.n.cell().mb.Marked(markStopping) {
 		return 0, false
 	}
-	return r.n.cell.mb.Len(), true
+	return r.n.cell().pending(), true
 }
 
 // IsZero reports whether r is the zero Ref.
@@ -63,10 +103,10 @@ func (r Ref) Name() string {
 	switch {
 	case r.n == nil:
 		return ""
-	case r.n.cell == nil:
+	case r.n.ask:
 		return "ask"
 	}
-	return r.n.cell.name
+	return r.n.cell().name()
 }
 
 // Path is the actor's address, as in troupe://shop/user/orders/42. Another incarnation has the same path. It is empty
@@ -75,10 +115,10 @@ func (r Ref) Path() string {
 	switch {
 	case r.n == nil:
 		return ""
-	case r.n.cell == nil:
-		return "troupe://" + r.n.ask.sys.name + "/temp/ask"
+	case r.n.ask:
+		return "troupe://" + r.n.system().name + "/temp/ask"
 	}
-	return r.n.cell.path()
+	return r.n.cell().path()
 }
 
 // String is the path, and "nobody" for the zero Ref.
@@ -89,17 +129,30 @@ func (r Ref) String() string {
 	return r.Path()
 }
 
-// deliver hands an envelope to whatever the node belongs to and settles it when it is not taken.
-func (n *node) deliver(e envelope) {
-	if n.cell == nil {
+// deliver hands an envelope to whatever the node belongs to and settles it when it is not taken. by is the carrier that
+// the caller runs on, nil outside of actors.
+func (n *node) deliver(e envelope, by *carrier) {
+	if n.ask {
 		err := error(nil)
-		if !n.ask.resolve(e.msg, nil) {
+		if !n.promise().resolve(e.msg, nil) {
 			err = ErrDeadLetter // too late; whoever acknowledges after this answer must know
 		}
-		n.ask.sys.finish(&e, err)
+		n.system().finish(&e, err)
 		return
 	}
-	if err := n.cell.push(&e); err != nil {
-		n.cell.sys.undelivered(&e, Ref{n}, err)
+	c := n.cell()
+	if err := c.push(e, by); err != nil {
+		c.sys.undelivered(&e, Ref{n}, err)
 	}
+}
+
+// name is the last element of the path.
+func (c *cell) name() string {
+	if x := c.ext.Load(); x != nil && x.name != "" || c.parent == nil {
+		if x == nil {
+			return ""
+		}
+		return x.name
+	}
+	return "$" + strconv.FormatUint(c.number(), 10)
 }

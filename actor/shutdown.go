@@ -118,11 +118,13 @@ func (s *System) terminate() {
 	}
 	for _, g := range s.guardians {
 		g.stop()
-		<-g.ended
+		<-g.look().ended
 	}
 	s.awaitQuiet(base)
 	s.awaitHelpers()
+	s.over.Store(true)
 	s.clock.Stop()
+	s.sched.stop()
 }
 
 // awaitHelpers waits for the goroutines of PipeToSelf and for shutdown tasks that were given up. Their contexts have

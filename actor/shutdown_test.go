@@ -194,7 +194,7 @@ func TestTerminateUnderFire(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if n := s.active.Load(); n != 0 || s.clock.Len() != 0 {
+		if n := s.sched.carriers.Load(); n != 0 || s.clock.Len() != 0 {
 			t.Errorf("%d activations and %d deadlines are left", n, s.clock.Len())
 		}
 	}

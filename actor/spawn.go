@@ -10,19 +10,31 @@ import (
 type Overflow uint8
 
 const (
-	// DropOldest evicts the oldest message and takes the new one. The evicted one is a dead letter with ErrMailboxFull.
+	// DropOldest evicts the oldest message, of those with the lowest priority, and takes the new one. The evicted one is a
+	// dead letter with ErrMailboxFull.
 	DropOldest Overflow = iota
+	// DropNewest drops the new message: it is a dead letter with ErrMailboxFull, and TryTell returns nil all the same.
+	DropNewest
 	// RejectNewest refuses the new message: TryTell returns ErrMailboxFull, Tell makes a dead letter with it.
 	RejectNewest
 )
 
-// Mailbox configures an actor's mailbox. Terminated, ReceiveTimeout, timer ticks, PoisonPill, Kill and what comes back
-// from the stash are exempt from the bound: they are taken even if it is exceeded, and never evicted.
+// Mailbox configures an actor's mailbox. The default is unbounded and first in, first out; a warning is logged when 10 000
+// messages wait in it, and at each doubling from there. Terminated, ReceiveTimeout, timer ticks, PoisonPill, Kill and what
+// comes back from the stash are exempt from the bound: they are taken even if it is exceeded, and never evicted. The
+// mailbox outlives a restart, with what waits in it. What a bound drops is logged, counted by System.Stats, and a dead
+// letter or the error of its Completion. A sender that is not an actor may wait for room by Ref.TellWait.
 type Mailbox struct {
 	// Capacity is the bound, in messages that wait. 0, the default, is unbounded.
 	Capacity int
 	// Overflow is what happens at the bound. Default DropOldest.
 	Overflow Overflow
+	// Priority ranks messages: lower numbers are handled first, equal ones in the order they came. It is called once for
+	// each message, on the sender's goroutine, by several at a time, and must not block; a message that it panics about
+	// gets the lowest priority and a log line. PoisonPill, Kill, Terminated and timer ticks are ranked too;
+	// ReceiveTimeout is always last. What is unstashed comes before what waits with the same rank. The cost of a message
+	// grows with the number of different ranks that wait. Default nil: no priorities.
+	Priority func(msg any) int
 }
 
 // SpawnConfig configures one actor. The zero value is the default.
@@ -41,7 +53,7 @@ func (c *SpawnConfig) Validate() error {
 	case m.Capacity < 0:
 		return fmt.Errorf("Mailbox.Capacity must be 0 (unbounded) or more, it is %d", m.Capacity)
 	case m.Overflow > RejectNewest:
-		return fmt.Errorf("Mailbox.Overflow must be DropOldest or RejectNewest, it is %d", m.Overflow)
+		return fmt.Errorf("Mailbox.Overflow must be DropOldest, DropNewest or RejectNewest, it is %d", m.Overflow)
 	case m.Overflow != DropOldest && m.Capacity == 0:
 		return errors.New("Mailbox.Overflow needs a Mailbox.Capacity of 1 or more: an unbounded mailbox never overflows")
 	}
@@ -50,24 +62,22 @@ func (c *SpawnConfig) Validate() error {
 
 // spawn may be called by the owner, and by anybody on a guardian. The options are foreign code and run on the caller's
 // goroutine.
-func (c *cell) spawn(name string, newActor func() Actor, opts []func(*SpawnConfig)) (Ref, error) {
-	var spec SpawnConfig
-	for _, o := range opts {
-		o(&spec)
-	}
-	if spec.Supervisor != nil { // a snapshot: what the caller does with its own later has no effect
-		sup := *spec.Supervisor
-		spec.Supervisor = &sup
-	}
-	err := spec.Validate()
+func (c *cell) spawn(name string, newActor func() Actor, opts []func(*SpawnConfig), by *carrier) (Ref, error) {
 	if newActor == nil {
-		err = errors.New("the factory is nil")
+		return Ref{}, c.spawnError(name, errors.New("the factory is nil"))
+	}
+	var spec *SpawnConfig
+	if len(opts) > 0 {
+		spec = new(SpawnConfig)
+		for _, o := range opts {
+			o(spec)
+		}
+		if err := spec.Validate(); err != nil {
+			return Ref{}, c.spawnError(name, err)
+		}
 	}
 	k := newCell(c.sys, c, name, newActor, spec)
-	if err == nil {
-		err = c.kids.add(k)
-	}
-	if err != nil {
+	if err := c.kids().add(k, name, by); err != nil {
 		return Ref{}, c.spawnError(name, err)
 	}
 	return k.ref(), nil
@@ -78,10 +88,10 @@ func (c *cell) spawnChild(name string, newActor func() Actor, opts []func(*Spawn
 	if c.st >= restarting || c.stopAsked {
 		return Ref{}, c.spawnError(name, ErrStopped)
 	}
-	if c.kids == nil {
-		c.kids = &family{susp: c.susp}
+	if x := c.x(); x.kids == nil {
+		x.kids = &family{susp: c.susp}
 	}
-	return c.spawn(name, newActor, opts)
+	return c.spawn(name, newActor, opts, c.run)
 }
 
 func (c *cell) spawnError(name string, err error) error {

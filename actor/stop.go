@@ -5,15 +5,13 @@ func (c *cell) beginStop(cause error) {
 	if c.st >= stopping {
 		return
 	}
-	if cause != nil || c.st != failed {
-		c.cause = cause
+	if cause != nil || c.st != failed && c.look() != &noRare {
+		c.rare().cause = cause
 	}
 	c.st = stopping
-	c.suspend()
 	c.disarm()
-	c.kids.close()
-	c.stopping.Store(true)
-	c.life.Load().end(ErrStopped)
+	c.announceStop()
+	c.kids().close()
 	c.stopChildren()
 	c.childrenGone()
 }
@@ -32,58 +30,82 @@ func (c *cell) finishStop() {
 // interrupt it.
 type closing struct {
 	left      []envelope
-	commands  []command
 	announced bool
 }
 
 // close settles everything and lets go of everything. It may be called again after an interruption and goes on then.
 func (c *cell) close() {
 	c.phase = inClose
-	if c.closing == nil {
-		c.st = gone
-		c.ctx.turn.Store(false)
-		c.actor, c.stack, c.unsettled, c.newActor = nil, nil, nil, nil
-		user, commands := c.mb.Close()
-		c.closing = &closing{left: user, commands: commands}
-	}
+	k := c.closingState()
 	c.dropStash()
-	for k := c.closing; len(k.left) > 0; {
+	for k != nil && len(k.left) > 0 {
 		e := k.left[0]
 		k.left = k.left[1:]
 		c.sys.undelivered(&e, c.ref(), ErrStopped)
 	}
-	c.held.end(ErrStopped)
-	if c.subscribed.Load() {
+	c.endHolds(ErrStopped)
+	if c.mb.Marked(markSubscribed) {
 		c.sys.events.removeRef(c.ref())
 	}
-	if !c.closing.announced {
-		c.closing.announced = true
-		c.sys.events.publishLifecycle(ActorStopped{c.ref(), c.cause})
+	if k == nil || !k.announced {
+		if k != nil {
+			k.announced = true
+		}
+		c.sys.events.publishLifecycle(ActorStopped{c.ref(), c.look().cause})
 	}
 	c.phase = ours
 	c.tellEnd()
 }
 
+// closingState closes the mailbox, the first time, and returns what is left to do: nil if it is so little that nothing
+// of it can be interrupted.
+func (c *cell) closingState() *closing {
+	if c.st == gone {
+		return c.look().closing
+	}
+	c.st = gone
+	c.actor, c.became, c.newActor = nil, false, nil
+	rest := c.shut()
+	r := c.look()
+	if r == &noRare && len(rest) == 0 && c.sys.events.subs.Load() == nil {
+		return nil
+	}
+	r = c.rare()
+	r.stack, r.unsettled = nil, nil
+	r.closing = &closing{left: rest}
+	return r.closing
+}
+
 // tellEnd tells those who wait for the end. There is no foreign code in it.
 func (c *cell) tellEnd() {
-	for _, m := range c.closing.commands {
+	for m := c.nextCommand(); m != nil; m = c.nextCommand() {
 		if m.kind == cmdWatch {
-			c.watchers.add(m.from)
+			c.watches().by.add(m.from)
 		}
 	}
+	x, run := c.ext.Load(), c.run
 	if c.parent != nil {
 		// Before the watchers: a parent that watches its child finds the name free when Terminated arrives, since the
 		// system lane is served first.
-		c.parent.send(command{kind: cmdChildGone, from: c})
+		c.parent.kids().ended(c)
+		c.parent.signal(sigKids, run)
 	}
-	c.watchers.take(func(w *cell) { w.noteDeath(c) })
-	for ref := range c.watches {
-		ref.n.unwatchedBy(c)
-	}
-	c.watches, c.closing, c.replaced = nil, nil, nil
-	if c.ended != nil { // a guardian: System.Spawn may still be on its way to a family that is closed
-		close(c.ended)
+	if x == nil {
 		return
 	}
-	c.kids = nil
+	if w := x.watch; w != nil {
+		w.by.take(func(w *cell) { w.noteDeath(c) })
+		for ref := range w.of {
+			ref.n.unwatchedBy(c)
+		}
+		x.watch = nil
+	}
+	if r := x.rare; r != nil {
+		r.closing, r.replaced = nil, nil
+		if r.ended != nil { // a guardian: System.Spawn may still be on its way to a family that is closed
+			close(r.ended)
+			return
+		}
+	}
+	x.kids = nil
 }

@@ -57,7 +57,7 @@ const (
 // DefaultDecider stops a child whose start failed by configuration (*ConfigError, ErrHookShape, ErrName) and restarts
 // after every other failure. Meant to be called by a Decide that only treats some causes itself; it does not block.
 func DefaultDecider(child Ref, cause error) Directive {
-	if child.n != nil && child.n.cell != nil && child.n.cell.startFailed.Load() && isConfigurationFailure(cause) {
+	if child.n != nil && !child.n.ask && child.n.cell().mb.Marked(markStartFailed) && isConfigurationFailure(cause) {
 		return Stop
 	}
 	return Restart
@@ -70,7 +70,7 @@ func isConfigurationFailure(err error) bool {
 }
 
 // mayRestart counts a restart against the budget.
-func (k *child) mayRestart(sup *Supervisor, now int64) bool {
+func (b *restarts) mayRestart(sup *Supervisor, now int64) bool {
 	limit, within := sup.MaxRestarts, sup.Within
 	if limit == 0 {
 		limit = defaultMaxRestarts
@@ -82,17 +82,17 @@ func (k *child) mayRestart(sup *Supervisor, now int64) bool {
 		return true
 	}
 	if within < 0 {
-		k.total++
-		return k.total <= limit
+		b.total++
+		return b.total <= limit
 	}
 	old := 0
-	for old < len(k.restarts) && now-k.restarts[old] >= int64(within) {
+	for old < len(b.at) && now-b.at[old] >= int64(within) {
 		old++
 	}
-	k.restarts = k.restarts[old:]
-	if len(k.restarts) >= limit {
+	b.at = b.at[old:]
+	if len(b.at) >= limit {
 		return false
 	}
-	k.restarts = append(k.restarts, now)
+	b.at = append(b.at, now)
 	return true
 }

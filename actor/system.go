@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -42,11 +41,13 @@ type System struct {
 	root, user *cell
 	guardians  []*cell // user, system, root: in the order they are stopped
 
+	sched   scheduler
+	wakes   wakePool
 	helpers sync.WaitGroup // goroutines of PipeToSelf and shutdown tasks
-	active  atomic.Int64   // activations that are queued or running
-	quiet   quietWaiters
 
 	shutdown   shutdown
+	stats      struct{ dropped atomic.Int64 }
+	over       atomic.Bool // no actor is left, and the clock is about to stop
 	terminated chan struct{}
 }
 
@@ -69,12 +70,13 @@ func NewSystem(name string, opts ...func(*SystemConfig)) (*System, error) {
 	}
 	s := &System{name: name, log: sc.Logger, config: config, settings: settings, clock: timing.New(), terminated: make(chan struct{})}
 	s.events = &EventStream{sys: s}
+	s.sched.start()
 	s.root = s.newGuardian(nil, "", func() Actor { return rootGuardian{} })
 	s.user = s.newGuardian(s.root, "user", func() Actor { return guardian{} })
 	s.guardians = []*cell{s.user, s.newGuardian(s.root, "system", func() Actor { return guardian{} }), s.root}
-	s.root.send(command{kind: cmdCreate})
+	s.root.signal(sigStart, nil)
 	for _, g := range s.guardians[:2] {
-		if err := s.root.kids.add(g); err != nil {
+		if err := s.root.kids().add(g, g.name(), nil); err != nil {
 			return nil, fmt.Errorf("actor: system %q: %w", name, err)
 		}
 	}
@@ -82,8 +84,8 @@ func NewSystem(name string, opts ...func(*SystemConfig)) (*System, error) {
 }
 
 func (s *System) newGuardian(parent *cell, name string, newActor func() Actor) *cell {
-	g := newCell(s, parent, name, newActor, SpawnConfig{})
-	g.kids, g.ended = new(family), make(chan struct{})
+	g := newCell(s, parent, name, newActor, nil)
+	g.x().kids, g.rare().ended = new(family), make(chan struct{})
 	return g
 }
 
@@ -134,57 +136,5 @@ func (s *System) spawnTop(name string, newActor func() Actor, opts []func(*Spawn
 	if s.shutdown.started.Load() {
 		return Ref{}, s.user.spawnError(name, ErrStopped)
 	}
-	return s.user.spawn(name, newActor, opts)
-}
-
-// enter counts an activation before it is scheduled, leave when it has given the actor back. As long as actors only wake
-// each other the count does not touch zero, because whoever wakes is itself counted.
-func (s *System) enter() { s.active.Add(1) }
-
-func (s *System) leave() {
-	if s.active.Add(-1) == 0 {
-		s.quiet.wake()
-	}
-}
-
-// quietWaiters are those who wait for a moment without activations.
-type quietWaiters struct {
-	waiting atomic.Int32
-	mu      sync.Mutex
-	ch      chan struct{}
-}
-
-func (q *quietWaiters) wake() {
-	if q.waiting.Load() == 0 {
-		return
-	}
-	q.mu.Lock()
-	if q.ch != nil {
-		close(q.ch)
-		q.ch = nil
-	}
-	q.mu.Unlock()
-}
-
-// awaitQuiet returns true as soon as no actor is at work or has been woken, false when ctx ends before.
-func (s *System) awaitQuiet(ctx context.Context) bool {
-	q := &s.quiet
-	q.waiting.Add(1) // before the count is read: whoever makes it zero after that sees us
-	defer q.waiting.Add(-1)
-	for {
-		q.mu.Lock()
-		if q.ch == nil {
-			q.ch = make(chan struct{})
-		}
-		ch := q.ch
-		q.mu.Unlock()
-		if s.active.Load() == 0 {
-			return true
-		}
-		select {
-		case <-ch:
-		case <-ctx.Done():
-			return s.active.Load() == 0
-		}
-	}
+	return s.user.spawn(name, newActor, opts, nil)
 }

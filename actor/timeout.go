@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/timing"
@@ -9,26 +10,27 @@ import (
 // idleWindow is the receive timeout of a cell.
 //
 // What it costs: a handler that ends sets one bool. When the mailbox runs empty the clock is read once. The entry in
-// the system's clock is not touched: it stays at the deadline of an earlier window, and when that is due Fire finds out
-// by idleSince whether the actor has been active meanwhile and moves the entry on. So there is no timer operation per
+// the system's clock is not touched: it stays at the deadline of an earlier window, and when that is due the owner finds
+// out by since whether the actor has been active meanwhile and moves the entry on. So there is no timer operation per
 // message, and the time is still exact.
 //
-// The marker, an envelope of kind timeout at the tail of the user lane, is the receive timeout on its way. Fire puts it
-// there unless a message that counts is waiting. It cannot see that one is being handled; the end of that handler makes
-// the marker void and starts the window anew. At delivery the marker is checked again.
+// The marker, an envelope at the tail of the user lane, is the receive timeout on its way. Fire, on the clock's
+// goroutine, signals and puts the marker there; it looks at nothing but whether the window is over. The owner learns of it by the signal or, if it has
+// just looked for signals, by the marker. What is handled between the firing and the marker, or waits behind it, makes
+// the marker void, and the window starts anew.
 //
-// Invariant, whenever the owner releases an armed cell: exactly one of entry-in-clock (linked) and marker-in-lane
-// (queued) holds, or a message that counts is waiting and its handling will set touched.
+// Invariant, whenever the owner releases an armed cell: exactly one of entry-in-clock (linked) and marker-on-its-way
+// (queued) holds.
 //
-// All of it is guarded by the mailbox's lock. linked and queued are also written by Fire; the rest only by the owner,
-// which may therefore read it without. The cell's field touched belongs here too and is the owner's alone: a handler
-// that counts has run, or is running, since since was written.
+// It is the owner's, but Fire reads window, since and serial, and writes fired. The owner may change them while Fire looks:
+// then serial, or the check at delivery, makes the marker void. The cell's field touched belongs here too: a handler that counts has run, or is running, since since was written.
 type idleWindow struct {
 	entry  timing.Entry
-	window time.Duration // 0: off
-	since  int64         // end of the last handler that counted
-	gen    uint32        // of the setting; a marker of another one is void, and so is a stashed one
-	marker uint16        // of the markers of this setting; a marker that is not the last one is void
+	window atomic.Int64  // 0: off
+	since  atomic.Int64  // end of the last handler that counted
+	gen    uint32        // of the setting; a stashed marker of another one is void
+	serial atomic.Uint32 // of the entry's last way into the clock; a marker with another one is void
+	fired  atomic.Uint32 // serial at the last firing
 	linked bool
 	queued bool
 }
@@ -47,42 +49,62 @@ func (c *cell) setWindow(d time.Duration) {
 		d = 0
 	}
 	w := &c.idle
-	c.mb.Lock()
 	w.gen++
-	w.queued = false
-	if w.linked && d != w.window {
-		c.sys.clock.Remove(&w.entry)
-		w.linked = false
+	if w.queued {
+		w.queued = false
+		w.serial.Add(1)
 	}
-	w.window = d
-	c.mb.Unlock()
+	if w.linked && int64(d) != w.window.Load() {
+		c.unlink()
+	}
+	w.window.Store(int64(d))
 	c.touched = d > 0 // the window begins when this handler ends
 }
 
 // disarm is the end of the window, at a restart and at a stop.
 func (c *cell) disarm() {
-	if c.idle.window == 0 {
+	w := &c.idle
+	if w.window.Load() == 0 {
 		return
 	}
-	w := &c.idle
-	c.mb.Lock()
 	w.gen++
-	w.window, w.queued, c.touched = 0, false, false
+	w.window.Store(0)
+	w.queued, c.touched = false, false
+	w.serial.Add(1)
 	if w.linked {
-		c.sys.clock.Remove(&w.entry)
-		w.linked = false
+		c.unlink()
 	}
-	c.mb.Unlock()
 }
 
-// noteActivity is called before an envelope is handled.
+// unlink takes the entry out of the clock. If it is firing at this moment, its marker is void.
+func (c *cell) unlink() {
+	c.sys.clock.Remove(&c.idle.entry)
+	c.idle.linked = false
+	c.idle.serial.Add(1)
+}
+
+// link puts the entry into the clock, for the end of the window.
+func (c *cell) link(now int64) {
+	w := &c.idle
+	w.linked = true
+	c.sys.clock.Add(&w.entry, w.end(), now)
+}
+
+// end is when the window is over.
+func (w *idleWindow) end() int64 { return timing.Later(w.since.Load(), time.Duration(w.window.Load())) }
+
+// noteActivity is called before a message is handled.
 func (c *cell) noteActivity(e *envelope) {
-	if c.idle.window == 0 {
+	switch c.run.own.(type) {
+	case *idleMark: // the receive timeout itself re-arms: it comes again after a full window
+		c.touched = true
 		return
-	}
-	if e.kind == timeout || e.counts() {
-		c.touched = true // the receive timeout itself re-arms: it comes again after a full window
-		return
+	case deathMark, deathSeen:
+	default:
+		if e.counts() {
+			c.touched = true
+			return
+		}
 	}
 	c.sealIdle()
 }
@@ -90,77 +112,89 @@ func (c *cell) noteActivity(e *envelope) {
 // sealIdle fixes the end of the last handler that counted before something else runs that may take its time: a message
 // that does not count, a command of the system lane.
 func (c *cell) sealIdle() {
-	if !c.touched || c.idle.window == 0 {
-		return
+	if c.touched && c.idle.window.Load() != 0 {
+		c.settleIdle()
 	}
-	c.mb.Lock()
-	c.idleLocked()
-	c.mb.Unlock()
 }
 
-// idleLocked notes, with the mailbox locked, that the owner has nothing more to do, and restores the invariant.
-func (c *cell) idleLocked() {
+// settleIdle notes that the owner has nothing more to do, and restores the invariant.
+func (c *cell) settleIdle() {
 	w := &c.idle
-	if w.window == 0 {
-		return
-	}
 	if !c.touched && (w.linked || w.queued) {
 		return
 	}
 	now := c.sys.clock.Now()
 	if c.touched {
-		c.touched, w.since = false, now
-		if w.queued { // it was put there while the handler ran
+		c.touched = false
+		w.since.Store(now)
+		if w.queued { // it fired while the handler ran
 			w.queued = false
-			w.marker++
+			w.serial.Add(1)
 		}
 	}
 	if !w.linked && !w.queued {
-		w.linked = true
-		c.sys.clock.Add(&w.entry, timing.Later(w.since, w.window), now)
+		c.link(now)
 	}
 }
 
-// Fire is called by the clock when the entry is due. It looks at the cell with the mailbox locked and only enqueues.
+// Fire is called by the clock when the entry is due. The signal first: it makes its caller the owner of an idle cell, so
+// that the marker that follows needs no activation of its own, and the owner knows of the marker before it comes to it.
 func (c *cell) Fire(now int64) {
 	w := &c.idle
-	c.mb.Lock()
-	if !w.linked || c.mb.ClosedLocked() {
-		c.mb.Unlock()
-		return // disarmed while it was about to fire
-	}
-	if at := timing.Later(w.since, w.window); at > now {
-		c.sys.clock.Add(&w.entry, at, now)
-		c.mb.Unlock()
+	if w.end() > now { // the actor has been active; its owner moves the entry on
+		c.signal(sigLate, nil)
 		return
 	}
-	w.linked = false
-	wake := false
-	if !c.mb.AnyLocked(counts) { // otherwise not idle; the handler of what waits will re-arm
-		w.queued = true
-		wake = c.mb.PushLocked(envelope{msg: ReceiveTimeout{}, kind: timeout, gen: w.gen, marker: w.marker}, false)
+	serial := w.serial.Load()
+	w.fired.Store(serial)
+	wake, ok := c.mb.Signal(sigDue)
+	if !ok {
+		return
 	}
-	c.mb.Unlock()
+	_ = c.push(envelope{msg: ReceiveTimeout{}, done: &idleMark{serial: serial}}, nil) // it cannot be refused but by the end
 	if wake {
-		c.activate()
+		c.schedule(nil)
 	}
 }
 
-// timeoutDue decides at delivery whether a receive timeout still holds. One that was stashed is checked against its
-// generation alone: it has been delivered once.
-func (c *cell) timeoutDue(e *envelope) bool {
+// idleFired is called when the signal of Fire has come.
+func (c *cell) idleFired() {
 	w := &c.idle
-	if e.gen != w.gen || w.window == 0 {
+	if w.window.Load() == 0 || w.fired.Load() != w.serial.Load() || !w.linked {
+		return // disarmed, or armed anew, while it was about to fire
+	}
+	w.linked, w.queued = false, true
+}
+
+// idleLate is called when the entry fired before the end of the window.
+func (c *cell) idleLate() {
+	if w := &c.idle; w.window.Load() != 0 && w.linked {
+		c.link(c.sys.clock.Now())
+	}
+}
+
+// idleDue decides at delivery whether a receive timeout still holds. One that was stashed is checked against the setting
+// alone: it has been delivered once.
+func (c *cell) idleDue(d *idleMark) bool {
+	w := &c.idle
+	if w.window.Load() == 0 {
 		return false
 	}
-	if e.replayed {
-		return true
+	if d.replayed {
+		return d.gen == w.gen
 	}
-	if e.marker != w.marker {
+	if d.serial != w.serial.Load() {
 		return false
 	}
-	c.mb.Lock()
-	defer c.mb.Unlock()
-	w.queued = false
-	return !c.touched && !c.mb.AnyLocked(counts)
+	w.linked, w.queued = false, false // its signal may not have been seen yet, and is void from here on
+	w.serial.Add(1)
+	if c.touched || c.anyWaiting(counts) {
+		return false
+	}
+	if now := c.sys.clock.Now(); w.end() > now {
+		c.link(now)
+		return false
+	}
+	d.gen = w.gen
+	return true
 }

@@ -107,7 +107,7 @@ func storm(t *testing.T, s *System, senders, rounds int, window time.Duration) {
 		refs[i] = mustSpawn(t, s, name, always(&script{recv: func(ctx *Context, msg any) error {
 			switch m := msg.(type) {
 			case ReceiveTimeout:
-				if ctx.c.idle.window == window {
+				if ctx.c.idle.window.Load() == int64(window) {
 					fired <- name
 					ctx.CancelReceiveTimeout()
 				}

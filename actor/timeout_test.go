@@ -208,7 +208,7 @@ func rt13(t *testing.T, s *System, r *record) {
 	r.at(10 * ms)
 	a.Tell(errBoom)
 	r.at(60 * ms)
-	if n := a.n.cell.mb.Len(); n != 1 {
+	if n := a.n.cell().pending(); n != 1 {
 		t.Fatalf("%d envelopes wait, want the timeout of 50 ms", n)
 	}
 	r.at(150*ms - 1) // decided at 110, and the new instance arms its own
@@ -268,9 +268,8 @@ func queuedTimeout(t *testing.T, s *System, r *record, f func(*Context) error) R
 
 // queued says whether a timeout is on its way to a.
 func queued(a Ref) bool {
-	a.n.cell.mb.Lock()
-	defer a.n.cell.mb.Unlock()
-	return a.n.cell.idle.queued
+	w := &a.n.cell().idle
+	return w.fired.Load() == w.serial.Load()
 }
 
 func rt17(t *testing.T, s *System, r *record) {
@@ -379,7 +378,7 @@ func rt26(t *testing.T, s *System, r *record) {
 
 func rt27(t *testing.T, s *System, r *record) {
 	stashing := func(ctx *Context, msg any) error {
-		if _, ok := msg.(ReceiveTimeout); ok && ctx.c.idle.window == 40*ms && len(ctx.c.stash) == 0 && !ctx.c.cur.replayed {
+		if _, ok := msg.(ReceiveTimeout); ok && ctx.c.idle.window.Load() == int64(40*ms) && len(ctx.c.look().stash) == 0 && !ctx.c.replayedForTest() {
 			r.add("stashes")
 			return ctx.Stash()
 		}

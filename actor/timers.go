@@ -56,17 +56,18 @@ func (t Timers) start(key string, msg any, initial, interval time.Duration, rate
 	if !t.ctx.ok("Timers") {
 		return ErrStopped
 	}
-	c := t.ctx.c
+	c := &t.ctx.c
 	if c.st >= restarting {
 		return ErrStopped
 	}
 	t.Cancel(key)
 	tm := &timer{cell: c, key: key, msg: msg, interval: interval, rate: rate}
 	tm.entry.Owner = tm
-	if c.timers == nil {
-		c.timers = map[string]*timer{}
+	r := c.rare()
+	if r.timers == nil {
+		r.timers = map[string]*timer{}
 	}
-	c.timers[key] = tm
+	r.timers[key] = tm
 	now := c.sys.clock.Now()
 	tm.at = timing.Later(now, initial)
 	c.sys.clock.Add(&tm.entry, tm.at, now)
@@ -78,12 +79,12 @@ func (t Timers) Cancel(key string) bool {
 	if !t.ctx.ok("Timers") {
 		return false
 	}
-	c := t.ctx.c
-	tm := c.timers[key]
+	c := &t.ctx.c
+	tm := c.look().timers[key]
 	if tm == nil {
 		return false
 	}
-	delete(c.timers, key)
+	delete(c.look().timers, key)
 	c.sys.clock.Remove(&tm.entry)
 	return true
 }
@@ -97,7 +98,7 @@ func (t Timers) CancelAll() {
 
 // Active reports whether a timer under key can still send.
 func (t Timers) Active(key string) bool {
-	return t.ctx.ok("Timers") && t.ctx.c.timers[key] != nil
+	return t.ctx.ok("Timers") && t.ctx.c.look().timers[key] != nil
 }
 
 // Keys are the keys of the active timers, sorted. The slice is the caller's.
@@ -105,8 +106,9 @@ func (t Timers) Keys() []string {
 	if !t.ctx.ok("Timers") {
 		return nil
 	}
-	keys := make([]string, 0, len(t.ctx.c.timers))
-	for k := range t.ctx.c.timers {
+	timers := t.ctx.c.look().timers
+	keys := make([]string, 0, len(timers))
+	for k := range timers {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
@@ -114,34 +116,38 @@ func (t Timers) Keys() []string {
 }
 
 func (c *cell) cancelTimers() {
-	for _, tm := range c.timers {
+	r := c.look()
+	if r.timers == nil {
+		return
+	}
+	for _, tm := range r.timers {
 		c.sys.clock.Remove(&tm.entry)
 	}
-	c.timers = nil
+	r.timers = nil
 }
 
 // Fire is called by the clock and only enqueues. At most one tick of a timer is on its way, since the next is armed when
 // this one has been handled; so ticks exceed the bound of a mailbox by at most one per timer and are never dropped.
 func (tm *timer) Fire(int64) {
-	e := envelope{msg: tm.msg, kind: tick, timer: tm}
-	_ = tm.cell.push(&e) // a cell that is gone has no use for it
+	_ = tm.cell.push(envelope{msg: tm.msg, done: tickMark{tm}}, nil) // a cell that is gone has no use for it
 }
 
 // due says at delivery whether the tick is that of a running timer: a cancelled or replaced one is not under its key any
 // more. A single one ends with it.
 func (tm *timer) due(c *cell) bool {
-	if c.timers[tm.key] != tm {
+	timers := c.look().timers
+	if timers[tm.key] != tm {
 		return false
 	}
 	if tm.interval == 0 {
-		delete(c.timers, tm.key)
+		delete(timers, tm.key)
 	}
 	return true
 }
 
 // handled arms the next tick.
 func (tm *timer) handled(c *cell) {
-	if c.timers[tm.key] != tm || tm.interval == 0 {
+	if c.look().timers[tm.key] != tm || tm.interval == 0 {
 		return
 	}
 	now := c.sys.clock.Now()

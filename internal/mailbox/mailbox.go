@@ -1,215 +1,192 @@
-// Package mailbox is the queue pair of one actor: a user lane, bounded or not, and a system lane that is always served
-// first. It also decides who runs the actor: the push that finds the actor idle makes its caller the one who must
-// schedule it, and Next gives that ownership back when there is nothing to do. So at most one activation of an actor
-// exists at any time, and no wake-up is lost.
 package mailbox
 
-import "sync"
+import "sync/atomic"
 
-// Overflow says what a full bounded mailbox does with one more message.
-type Overflow uint8
+// Mailbox is the queue of one actor. The zero value is empty, open and owned by nobody. Push, Signal, Mark, Unmark,
+// Marked, Closed, Owned and Len may be called from any goroutine; the rest is the owner's.
+type Mailbox[E any] struct {
+	w     atomic.Uint32
+	n     uint32    // envelopes in linked chunks; with the locked bit
+	first E         // the inline place
+	tail  *chunk[E] // the last linked chunk, its next is the first of them; with the locked bit
+
+	// The owner's. left is written by the owner only, and only for a mailbox that is observed.
+	sig     atomic.Uint32
+	left    atomic.Int32 // taken and not given out yet, less the inline place that is given out and still full
+	head    *chunk[E]    // taken, not given out yet
+	place   place
+	counted bool // left is right
+
+	level uint8 // how many times Long was returned; with the locked bit
+}
+
+// place is what the owner knows of the inline place beyond the full bit.
+type place uint8
 
 const (
-	// DropOldest evicts the oldest message that may be dropped.
-	DropOldest Overflow = iota
-	// Reject refuses the newcomer.
-	Reject
-)
-
-// Kind says what Next returned.
-type Kind uint8
-
-const (
-	// None: ownership was given up, the activation ends.
-	None Kind = iota
-	// User: an envelope of the user lane.
-	User
-	// System: a command of the system lane.
-	System
+	untouched place = iota // full means that an envelope is there
+	inHand                 // it was given out; full is still on, so nobody else writes there
+	spent                  // and cleared
 )
 
 // Result says what became of a pushed envelope.
 type Result uint8
 
 const (
-	// Taken: it is in the lane.
-	Taken Result = iota
-	// Evicted: it is in the lane, and the oldest droppable one was taken out for it.
-	Evicted
-	// Full: it was refused because of the bound.
-	Full
-	// Closed: it was refused because the actor is gone.
+	// Queued: it is in the mailbox, and whoever owns the actor will come to it.
+	Queued Result = iota
+	// Wake: it is in the mailbox, and the caller owns the actor now and has to have it run.
+	Wake
+	// Boxed: it is not in the mailbox, which has a Box: push it there and then Announce.
+	Boxed
+	// Closed: it is not in the mailbox, which takes nothing any more.
 	Closed
+	// Long: it is Queued, and LongAt envelopes wait now that the owner has not taken yet, or the next time twice as many as
+	// the last time.
+	Long
 )
 
-// Owner is told, with the mailbox locked, that an activation is about to give up ownership.
-type Owner interface {
-	// Idle must be short, and must not call the mailbox but for its …Locked methods.
-	Idle()
-}
+// LongAt is when Push first returns Long.
+const LongAt = 10_000
 
-// Mailbox has the two lanes. E is the user envelope, S the system command. Set Owner, and Capacity with Overflow for a
-// bounded lane, before the first push. Every method but Next and Idle's callback may be called from any goroutine.
-type Mailbox[E, S any] struct {
-	Owner    Owner
-	Capacity int // of droppable messages in the user lane; 0 is unbounded
-	Overflow Overflow
-
-	mu        sync.Mutex
-	scheduled bool // an activation owns the actor
-	suspended bool // the user lane is not served
-	closed    bool
-	bounded   int // droppable messages in user
-	user      ring[slot[E]]
-	sys       ring[S]
-}
-
-type slot[E any] struct {
-	e         E
-	droppable bool
-}
-
-// Push appends to the user lane. A droppable envelope obeys the bound; others, the signals, exceed it if they must.
-// wake says that the caller has become the one who has to start an activation. victim is valid for Evicted.
-func (m *Mailbox[E, S]) Push(e E, droppable bool) (r Result, wake bool, victim E) {
-	m.mu.Lock()
-	if m.closed {
-		m.mu.Unlock()
-		return Closed, false, victim
+// Push appends e. An idle mailbox takes it by one compare-and-swap: the inline place is written after that, which
+// nobody can see, because others leave the place alone while it is full, and the owner is the caller.
+func (m *Mailbox[E]) Push(e E, p *Pool[E]) Result {
+	if w := m.w.Load(); w&idle == 0 && m.w.CompareAndSwap(w, w|owned|full) {
+		m.first = e
+		return Wake
 	}
-	if droppable && m.Capacity > 0 && m.bounded >= m.Capacity {
-		if m.Overflow == Reject {
-			m.mu.Unlock()
-			return Full, false, victim
+	return m.pushBusy(e, p)
+}
+
+// pushBusy is Push for a mailbox that was not idle a moment ago.
+func (m *Mailbox[E]) pushBusy(e E, p *Pool[E]) Result {
+	var spare *chunk[E]
+	for i := 1; ; {
+		w := m.w.Load()
+		switch {
+		case w&closed != 0:
+			p.put(spare)
+			return Closed
+		case w&boxed != 0:
+			return Boxed
+		case w&locked != 0:
+			spin(i)
+			i++
+			continue
 		}
-		victim = m.evict()
-		r = Evicted
-	}
-	wake = m.PushLocked(e, droppable)
-	m.mu.Unlock()
-	return r, wake, victim
-}
-
-// PushLocked is Push without the bound, for a caller that holds the lock and knows that the mailbox is open.
-func (m *Mailbox[E, S]) PushLocked(e E, droppable bool) (wake bool) {
-	m.user.pushBack(slot[E]{e, droppable})
-	if droppable {
-		m.bounded++
-	}
-	if m.scheduled || m.suspended {
-		return false
-	}
-	m.scheduled = true
-	return true
-}
-
-// evict takes out the oldest droppable envelope. There is one, since bounded >= Capacity > 0.
-func (m *Mailbox[E, S]) evict() (victim E) {
-	for i := range m.user.len() {
-		if s := m.user.at(i); s.droppable {
-			victim = s.e
-			m.user.remove(i)
-			m.bounded--
-			return victim
+		if !m.w.CompareAndSwap(w, w|locked) {
+			continue
 		}
-	}
-	return victim
-}
-
-// Prepend puts envelopes in front of the user lane, in their order. They were accepted once, so the bound does not apply
-// to them any more: they are neither counted nor evicted. Only the owner calls it, so nobody has to be woken.
-func (m *Mailbox[E, S]) Prepend(es []E) {
-	m.mu.Lock()
-	for i := len(es) - 1; i >= 0; i-- {
-		m.user.pushFront(slot[E]{es[i], false})
-	}
-	m.mu.Unlock()
-}
-
-// PushSystem appends to the system lane, which has no bound. ok is false when the actor is gone.
-func (m *Mailbox[E, S]) PushSystem(s S) (wake, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return false, false
-	}
-	m.sys.pushBack(s)
-	wake = !m.scheduled
-	m.scheduled = true
-	return wake, true
-}
-
-// Next gives the owner its next work, a system command before any envelope. None ends the activation.
-func (m *Mailbox[E, S]) Next(e *E, s *S) Kind {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.sys.len() > 0 {
-		*s = m.sys.popFront()
-		return System
-	}
-	if !m.suspended && m.user.len() > 0 {
-		f := m.user.popFront()
-		if f.droppable {
-			m.bounded--
+		if w&(full|more) == 0 {
+			m.first = e
+			w |= full
+		} else {
+			if (m.tail == nil || m.tail.n == chunkLen) && spare == nil {
+				m.w.Store(w) // never use the pool with the bit on
+				spare = p.get()
+				continue
+			}
+			spare = m.link(e, spare)
+			w |= more
 		}
-		*e = f.e
-		return User
+		r := Queued
+		if m.n >= LongAt && m.n == LongAt<<m.level {
+			m.level++
+			r = Long
+		}
+		if w&(owned|held) == 0 {
+			w |= owned
+			r = Wake
+		}
+		m.w.Store(w)
+		p.put(spare)
+		return r
 	}
-	if m.Owner != nil && !m.closed {
-		m.Owner.Idle()
-	}
-	m.scheduled = false
-	return None
 }
 
-// Suspend stops, or resumes, the serving of the user lane. Only the owner calls it.
-func (m *Mailbox[E, S]) Suspend(on bool) {
-	m.mu.Lock()
-	m.suspended = on
-	m.mu.Unlock()
-}
-
-// Close refuses all further pushes and returns what is left, oldest first. Only the owner calls it. The buffers are
-// given back: a ref to an actor that is gone may live long.
-func (m *Mailbox[E, S]) Close() (user []E, sys []S) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.closed = true
-	for m.user.len() > 0 {
-		user = append(user, m.user.popFront().e)
+// link appends e to the linked chunks, with the locked bit on, and returns spare if it was not needed.
+func (m *Mailbox[E]) link(e E, spare *chunk[E]) (unused *chunk[E]) {
+	t := m.tail
+	if t == nil || t.n == chunkLen {
+		if t == nil {
+			spare.next = spare
+		} else {
+			spare.next, t.next = t.next, spare
+		}
+		t, spare = spare, nil
+		m.tail = t
 	}
-	for m.sys.len() > 0 {
-		sys = append(sys, m.sys.popFront())
-	}
-	m.user, m.sys, m.bounded = ring[slot[E]]{}, ring[S]{}, 0
-	return user, sys
+	t.e[t.n] = e
+	t.n++
+	m.n++
+	return spare
 }
 
-// Len is how many envelopes wait in the user lane.
-func (m *Mailbox[E, S]) Len() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.user.len()
-}
+// UseBox makes it a mailbox whose envelopes are in a Box. Call it before the first push.
+func (m *Mailbox[E]) UseBox() { m.Mark(boxed) }
 
-// Lock locks the mailbox for the …Locked methods. What its holder does must be short and must not call other methods.
-func (m *Mailbox[E, S]) Lock() { m.mu.Lock() }
-
-// Unlock ends Lock.
-func (m *Mailbox[E, S]) Unlock() { m.mu.Unlock() }
-
-// AnyLocked reports whether an envelope of the user lane satisfies the predicate.
-func (m *Mailbox[E, S]) AnyLocked(pred func(*E) bool) bool {
-	for i := range m.user.len() {
-		if pred(&m.user.at(i).e) {
+// Announce says that the box has something. True: the caller owns the actor now and has to have it run.
+func (m *Mailbox[E]) Announce() (wake bool) {
+	for i := 1; ; i++ {
+		w := m.w.Load()
+		switch {
+		case w&(closed|more) != 0:
+			return false // more is on: whoever turned it on has seen to the rest
+		case w&locked != 0:
+			spin(i)
+		case w&(owned|held) != 0:
+			if m.w.CompareAndSwap(w, w|more) {
+				return false
+			}
+		case m.w.CompareAndSwap(w, w|more|owned):
 			return true
 		}
 	}
-	return false
 }
 
-// ClosedLocked reports whether Close was called.
-func (m *Mailbox[E, S]) ClosedLocked() bool { return m.closed }
+// Signal turns on bits that the owner gets from TakeSignals, before any further envelope. wake: the caller owns the
+// actor now and has to have it run. ok is false when the mailbox is closed; the owner may have seen the signal all the
+// same.
+//
+// First the signals, then the system bit: the owner looks at the signals after it has turned the system bit off, and
+// cannot leave while that is on. So it sees them, or the caller becomes the owner.
+func (m *Mailbox[E]) Signal(bits uint32) (wake, ok bool) {
+	m.sig.Or(bits)
+	for i := 1; ; i++ {
+		w := m.w.Load()
+		switch {
+		case w&closed != 0:
+			return false, false
+		case w&locked != 0:
+			spin(i)
+		case m.w.CompareAndSwap(w, w|system|owned):
+			return w&owned == 0, true
+		}
+	}
+}
 
-// ScheduledLocked reports whether an activation owns the actor.
-func (m *Mailbox[E, S]) ScheduledLocked() bool { return m.scheduled }
+// Len is how many envelopes wait, exactly once it has been called before and the owner has come to look for messages
+// since. Not for a boxed mailbox.
+func (m *Mailbox[E]) Len() int {
+	m.Mark(observed)
+	for i := 1; ; i++ {
+		w := m.w.Load()
+		if w&closed != 0 {
+			return 0
+		}
+		if w&locked != 0 {
+			spin(i)
+			continue
+		}
+		if !m.w.CompareAndSwap(w, w|locked) {
+			continue
+		}
+		n := int(m.n)
+		m.w.Store(w)
+		if w&full != 0 {
+			n++
+		}
+		return max(0, n+int(m.left.Load()))
+	}
+}

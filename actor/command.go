@@ -1,0 +1,158 @@
+package actor
+
+// Signals, the system lane's part that carries nothing.
+const (
+	sigStart uint32 = 1 << iota
+	sigStop         // by the parent or the system
+	sigQueue        // commands came
+	sigKids         // children have ended
+	sigDue          // the receive timeout's entry fired, and its marker is on its way
+	sigLate         // it fired, but the window is not over
+)
+
+// command is an entry of the system lane.
+type command struct {
+	next    *command
+	kind    commandKind
+	dir     Directive // cmdDecided
+	from    *cell     // watcher
+	failure *failure  // cmdFailure, cmdDecided
+}
+
+type commandKind uint8
+
+const (
+	cmdFailure   commandKind = iota // from a child
+	cmdDecided                      // by the parent
+	cmdSuspend                      // an ancestor has failed
+	cmdUnsuspend                    // and goes on
+	cmdWatch                        // from a watcher
+	cmdUnwatch                      // from a watcher
+)
+
+// send puts a command into the system lane; false when the cell is gone. It may have taken the command all the same if
+// it was about to end, so an answer to it must be harmless twice.
+func (c *cell) send(m command, by *carrier) bool {
+	q := &c.x().sysq
+	for {
+		m.next = q.Load()
+		if q.CompareAndSwap(m.next, &m) {
+			break
+		}
+	}
+	return c.signal(sigQueue, by)
+}
+
+// signal turns a signal on and has the cell run; false when it is gone.
+func (c *cell) signal(bit uint32, by *carrier) bool {
+	wake, ok := c.mb.Signal(bit)
+	if wake {
+		c.schedule(by)
+	}
+	return ok
+}
+
+// stop asks for an immediate stop: the current handler ends, what is queued becomes dead letters. The context of the
+// actor is cancelled at once, so that a handler which waits for I/O returns.
+func (c *cell) stop() { c.stopBy(nil) }
+
+func (c *cell) stopBy(by *carrier) {
+	c.announceStop()
+	c.signal(sigStop, by)
+}
+
+// announceStop cancels the lifetime. See lifetime for the order.
+func (c *cell) announceStop() {
+	c.mb.Mark(markStopping)
+	if x := c.ext.Load(); x != nil {
+		x.life.Load().end(ErrStopped)
+	}
+}
+
+// nextCommand takes the first of the commands, nil if there is none. They are taken one by one, so that an interruption
+// loses none.
+func (c *cell) nextCommand() *command {
+	x := c.ext.Load()
+	if x == nil {
+		return nil
+	}
+	if x.rare == nil || x.rare.commands == nil {
+		if x.sysq.Load() == nil {
+			return nil
+		}
+		l := &c.rare().commands
+		for m := x.sysq.Swap(nil); m != nil; { // last first
+			next := m.next
+			m.next = *l
+			*l = m
+			m = next
+		}
+	}
+	m := x.rare.commands
+	x.rare.commands, m.next = m.next, nil
+	return m
+}
+
+// signals handles the system lane. Each signal is noted as done before it is handled, so that an interruption neither
+// loses nor repeats one.
+func (c *cell) signals() {
+	c.todo |= uint8(c.mb.TakeSignals())
+	if c.todo&uint8(sigDue|sigLate) != 0 {
+		if c.todo&uint8(sigDue) != 0 {
+			c.idleFired()
+		} else {
+			c.idleLate()
+		}
+		c.todo &^= uint8(sigDue | sigLate)
+	}
+	if c.todo == 0 {
+		return
+	}
+	c.sealIdle() // what follows may take its time, and is not the last message's
+	c.run.e = &c.run.none
+	for c.todo != 0 && c.st != gone {
+		switch {
+		case c.todo&uint8(sigStart) != 0:
+			c.todo &^= uint8(sigStart)
+			c.start()
+		case c.todo&uint8(sigStop) != 0:
+			c.todo &^= uint8(sigStop)
+			c.beginStop(nil)
+		case c.todo&uint8(sigKids) != 0:
+			c.todo &^= uint8(sigKids)
+			c.kidsEnded()
+		default:
+			m := c.nextCommand()
+			if m == nil {
+				c.todo &^= uint8(sigQueue)
+				continue
+			}
+			c.command(m)
+		}
+		if c.stopAsked && c.st < stopping { // StopSelf in a decider
+			c.beginStop(nil)
+		}
+	}
+}
+
+// command carries one out.
+func (c *cell) command(m *command) {
+	switch m.kind {
+	case cmdFailure:
+		c.judge(m.failure)
+	case cmdDecided:
+		c.decided(m.dir, m.failure)
+	case cmdSuspend:
+		c.susp++
+		c.kids().suspend(1, c.run)
+	case cmdUnsuspend:
+		c.susp--
+		c.kids().suspend(-1, c.run)
+	case cmdWatch:
+		c.watches().by.add(m.from)
+	case cmdUnwatch:
+		if w := c.x().watch; w != nil {
+			w.by.remove(m.from)
+		}
+	}
+}
