@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/asynkron/protoactor-go v0.0.0-20240822202345-3c0e61ca19c9
 	github.com/troupe-go/troupe v0.0.0-00010101000000-000000000000
+	go.uber.org/goleak v1.3.0
 )
 
 replace github.com/troupe-go/troupe => ..
