@@ -11,7 +11,7 @@ type near struct {
 }
 
 // heapKeep is the capacity below which the heap is not made smaller.
-const heapKeep = 64
+const heapKeep = 1024
 
 // before compares the numbers of two Adds by their distance, so that it survives the counter's wrap-around.
 func (a *near) before(b *near) bool {

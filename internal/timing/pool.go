@@ -88,17 +88,22 @@ func (p *pool) remove(loc uint32) *bucket {
 	return b
 }
 
+const (
+	spareMin  = 64   // chunks that are kept at least, 32 KiB
+	numberMin = 1024 // numbers up to which they are not begun anew
+)
+
 // release keeps a few empty chunks and gives the others back.
 func (p *pool) release(id uint32) {
 	p.live--
 	p.chunks[id].owner, p.chunks[id].next = nil, p.spare
 	p.spare = id
 	p.spares++
-	if p.live == 0 && len(p.chunks) > 64 {
+	if p.live == 0 && len(p.chunks) > numberMin {
 		*p = pool{}
 		return
 	}
-	for keep := 16 + p.live/16; p.spares > keep; p.spares-- {
+	for keep := spareMin + p.live/16; p.spares > keep; p.spares-- {
 		id := p.spare
 		p.spare = p.chunks[id].next
 		p.chunks[id] = nil

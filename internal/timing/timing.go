@@ -104,15 +104,16 @@ func Later(t int64, d time.Duration) int64 {
 
 // Add puts e into the clock, to fire at at; an entry that is in it already moves. now is what Now has just returned, so
 // that arming costs one reading of the time and not two. On a stopped clock it does nothing.
-func (k *Clock) Add(e *Entry, at, now int64) { k.Schedule(e, at, now) }
+func (k *Clock) Add(e *Entry, at, now int64) { k.schedule(e, &e.d, at, now) }
 
 // Remove takes e out and reports whether it was in.
 func (k *Clock) Remove(e *Entry) bool { return k.Cancel(&e.d) }
 
 // Schedule is Add for an Item.
-func (k *Clock) Schedule(it Item, at, now int64) {
+func (k *Clock) Schedule(it Item, at, now int64) { k.schedule(it, it.Deadline(), at, now) }
+
+func (k *Clock) schedule(it Item, d *Deadline, at, now int64) {
 	count(&k.counted.adds)
-	d := it.Deadline()
 	k.mu.Lock()
 	if k.stopped {
 		k.mu.Unlock()

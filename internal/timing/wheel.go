@@ -170,7 +170,7 @@ func (w *wheel) enter(b *bucket, now int64) {
 
 // move places a portion of the items of the bucket that was entered.
 func (w *wheel) move() {
-	for range 4 * portion {
+	for range 2 * portion {
 		b := w.moving
 		if b == nil {
 			return
