@@ -4,12 +4,13 @@
 #   make test      go vet and every test, with -race where a C compiler is there
 #   make servers   install the real brokers some tests want; without them those tests are skipped
 #   make check     what a change must pass: formatting, vet, lint, tests
-#   make bench     every benchmark; BENCH=regexp picks some
+#   make bench     measure beside other runtimes; BENCH="-quick -o FILE" takes a minute and writes FILE.json and FILE.md,
+#                  BENCH="-micro REGEXP" runs Go benchmarks instead, BENCH=-h lists all flags
 #   make fuzz      every fuzz target for FUZZTIME (30s) each; FUZZ=regexp picks some
 #   make soak      the tests with their long rounds switched on; RUN=regexp picks some
 
 ARGS      ?=
-BENCH     ?= .
+BENCH     ?=
 FUZZ      ?= .
 FUZZTIME  ?= 30s
 RUN       ?= .

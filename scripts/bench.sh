@@ -1,12 +1,26 @@
 #!/bin/sh
-# Every benchmark of the module, and of the nested module that compares with other libraries if it is there.
+# The benchmark harness of the nested module bench, which measures troupe beside another library and the project's
+# baselines. BENCH has its flags; bench -h lists them, docs/performance.md explains them. Nothing is written without -o.
+#
+#   BENCH="-quick -o FILE"   a tenth of the work; writes FILE.json and FILE.md
+#   BENCH="-micro REGEXP"    instead: the Go benchmarks of both modules whose name matches, all without REGEXP
 . "$(dirname "$0")/lib.sh"
 
-# shellcheck disable=SC2086 # may be empty or several words
-go test -run '^$' -bench "${BENCH:-.}" -benchmem -timeout 60m ${TESTFLAGS:-} ./...
+set -f # a regexp is no file name pattern
+# shellcheck disable=SC2086 # several flags
+set -- ${BENCH:-}
 
-if [ -f bench/go.mod ]; then
-	cd bench
-	# shellcheck disable=SC2086
-	go test -run '^$' -bench "${BENCH:-.}" -benchmem -timeout 60m ${TESTFLAGS:-} ./...
+if [ "${1:-}" = -micro ]; then
+	[ $# -le 2 ] || die "-micro takes one regexp, and no other flag beside it: $*"
+	for module in . bench; do
+		# shellcheck disable=SC2086 # may be empty or several words
+		(cd "$module" && go test -run '^$' -bench "${2:-.}" -benchmem -timeout 60m ${TESTFLAGS:-} ./...)
+	done
+	exit 0
 fi
+
+# Built, and not go run: the program starts itself as a worker, and FILE is seen from here.
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT INT TERM
+go -C bench build -o "$build/bench" .
+"$build/bench" "$@"

@@ -1,7 +1,6 @@
 package resilience
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,9 +9,6 @@ import (
 
 // DefaultRandomFactor is a good RandomFactor for many clients of one server: delays spread by a fifth to either side.
 const DefaultRandomFactor = 0.2
-
-// ErrBackoff is wrapped by every error of Backoff.Validate.
-var ErrBackoff = errors.New("resilience: bad backoff")
 
 // Backoff is a policy of growing delays, made by Exponential or Linear or as a literal. It is a value: copy it freely.
 // Delay and Validate may be called from any goroutine as long as nobody changes the fields and Random allows it.
@@ -49,21 +45,18 @@ func Linear(min, max, step time.Duration) Backoff {
 // Validate reports the first field that is out of its range, NaN and infinities included, as an error that wraps
 // ErrBackoff and says what would be right.
 func (b Backoff) Validate() error {
-	wrong := func(field string, got any, right string) error {
-		return fmt.Errorf("%w: %s is %v, must be %s", ErrBackoff, field, got, right)
-	}
 	switch {
 	case b.Min < 0:
-		return wrong("Min", b.Min, "0 or more")
+		return wrong(ErrBackoff, "Min", b.Min, "0 or more")
 	case b.Max < b.Min:
-		return wrong("Max", b.Max, fmt.Sprintf("at least Min, %v", b.Min))
+		return wrong(ErrBackoff, "Max", b.Max, fmt.Sprintf("at least Min, %v", b.Min))
 	case b.Step < 0:
-		return wrong("Step", b.Step, "0 or more")
+		return wrong(ErrBackoff, "Step", b.Step, "0 or more")
 	// Each range is asked for in the positive: a comparison with NaN is false.
 	case b.Factor != 0 && !(b.Factor >= 1 && b.Factor <= math.MaxFloat64):
-		return wrong("Factor", b.Factor, "a finite number from 1, or 0 for 1")
+		return wrong(ErrBackoff, "Factor", b.Factor, "a finite number from 1, or 0 for 1")
 	case !(b.RandomFactor >= 0 && b.RandomFactor <= 1):
-		return wrong("RandomFactor", b.RandomFactor, "from 0 to 1")
+		return wrong(ErrBackoff, "RandomFactor", b.RandomFactor, "from 0 to 1")
 	}
 	return nil
 }

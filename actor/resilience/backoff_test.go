@@ -87,7 +87,7 @@ func TestFactorAndStepTogether(t *testing.T) {
 }
 
 // A minimum of 0 doubles to 0 for ever; it does not jump to Max at some large n.
-func TestExponentialFromZeroStaysZero(t *testing.T) {
+func TestHC_K6_exponential_from_zero_stays_zero(t *testing.T) {
 	b := Exponential(0, second, 0.2)
 	for _, n := range []int{0, 1, 29, 30, 31, 1024, math.MaxInt} {
 		if got := b.Delay(n); got != 0 {
@@ -127,7 +127,7 @@ func TestBackoffThatBacksOff(t *testing.T) {
 	}
 }
 
-func TestJitterComesAfterTheBound(t *testing.T) {
+func TestHC_K5_jitter_comes_after_the_bound(t *testing.T) {
 	b := Exponential(100*ms, second, 0.2)
 	for _, c := range []struct {
 		random float64
@@ -174,7 +174,8 @@ func TestDefaultRandomSpreads(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+// HC-K6: NaN is in no range.
+func TestHC_K6_Validate(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	good := []Backoff{
 		Exponential(0, 0, 0), Exponential(100*ms, 10*second, 0.2), Exponential(second, second, 1), Linear(0, hour, 0), Linear(second, hour, second),

@@ -1,9 +1,9 @@
 // Package timing keeps the deadlines of one actor system: receive timeouts, actor timers and ask timeouts.
 //
-// A Clock is a heap of entries and one runtime timer that sleeps until the earliest of them. Nothing ticks while no
-// deadline is due, nothing is process-wide, and every time is exact: an entry fires at its deadline, never before, and
-// is not rounded to slots; those of the same moment fire in the order they were added. It works unchanged inside a
-// testing/synctest bubble.
+// A Clock is a radix wheel of deadlines and one runtime timer that sleeps until the earliest of them. Nothing ticks
+// while no deadline is due, nothing is process-wide, and every time is exact: an entry fires at its deadline, never
+// before, and is not rounded to slots; those of the same moment fire in the order they were added. It works unchanged
+// inside a testing/synctest bubble.
 package timing
 
 import (
@@ -20,22 +20,41 @@ import (
 // decides under its own lock whether the call still concerns it.
 type Firer interface{ Fire(now int64) }
 
-// Entry is one deadline. The zero value with Owner set is ready. An Entry belongs to one Clock and must not be copied
-// while it is in it.
-type Entry struct {
-	Owner Firer
-	at    int64
-	pos   int32  // index in the heap plus one, 0: not in it
-	seq   uint32 // of the Add: entries due at the same time fire in the order they were added
+// Item is a Firer with a place for its Deadline, always the same one. It is what a Clock works with: an owner that is
+// an Item itself embeds 16 bytes, one that embeds an Entry 32.
+type Item interface {
+	Firer
+	Deadline() *Deadline
 }
 
-// Clock schedules entries. All methods may be called from any goroutine and do not block for longer than the heap
-// operation; create one with New.
+// Deadline is what a Clock keeps in an Item. The zero value is ready. It belongs to one Clock and must not be copied
+// while it is in it; the Clock's lock guards all of it.
+type Deadline struct {
+	at  int64
+	loc uint32 // where the item is in the wheel, 0: not in it
+	seq uint32 // of the Add: items due at the same time fire in the order they were added
+}
+
+// Entry is a Deadline whose owner need not be an Item. The zero value with Owner set is ready. An Entry belongs to one
+// Clock and must not be copied while it is in it.
+type Entry struct {
+	Owner Firer
+	d     Deadline
+}
+
+// Fire fires the owner.
+func (e *Entry) Fire(now int64) { e.Owner.Fire(now) }
+
+// Deadline is the clock's part of e.
+func (e *Entry) Deadline() *Deadline { return &e.d }
+
+// Clock schedules items. All methods may be called from any goroutine and do not block for longer than a few
+// instructions, except Stop; create one with New.
 type Clock struct {
 	t0 time.Time
 
 	mu      sync.Mutex
-	heap    []*Entry
+	w       wheel
 	seq     uint32
 	timer   *time.Timer
 	wake    int64 // what the timer is set to; 0: not set
@@ -85,49 +104,59 @@ func Later(t int64, d time.Duration) int64 {
 
 // Add puts e into the clock, to fire at at; an entry that is in it already moves. now is what Now has just returned, so
 // that arming costs one reading of the time and not two. On a stopped clock it does nothing.
-func (k *Clock) Add(e *Entry, at, now int64) {
+func (k *Clock) Add(e *Entry, at, now int64) { k.schedule(e, &e.d, at, now) }
+
+// Remove takes e out and reports whether it was in.
+func (k *Clock) Remove(e *Entry) bool { return k.Cancel(&e.d) }
+
+// Schedule is Add for an Item.
+func (k *Clock) Schedule(it Item, at, now int64) { k.schedule(it, it.Deadline(), at, now) }
+
+func (k *Clock) schedule(it Item, d *Deadline, at, now int64) {
 	count(&k.counted.adds)
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.stopped {
+		k.mu.Unlock()
 		return
 	}
-	k.seq++
-	e.at, e.seq = at, k.seq
-	if e.pos == 0 {
-		k.heap = append(k.heap, e)
-		e.pos = int32(len(k.heap))
+	if d.loc != 0 {
+		k.w.remove(d)
 	}
-	k.fix(int(e.pos) - 1)
+	k.seq++
+	d.at, d.seq = at, k.seq
+	k.w.add(it, d)
 	if !k.running && (k.wake == 0 || at < k.wake) {
 		k.setTimer(at, now)
 	}
+	k.mu.Unlock()
 }
 
-// Remove takes e out and reports whether it was in.
-func (k *Clock) Remove(e *Entry) bool {
+// Cancel is Remove for an Item. The timer is left alone: should this have been the earliest deadline, the clock wakes
+// once, finds nothing and sleeps again. So an ask that is answered costs no timer operation.
+func (k *Clock) Cancel(d *Deadline) bool {
 	count(&k.counted.removes)
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.remove(e)
+	in := d.loc != 0
+	if in {
+		k.w.remove(d)
+	}
+	k.mu.Unlock()
+	return in
 }
 
-// Len is how many entries wait.
+// Len is how many items wait.
 func (k *Clock) Len() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return len(k.heap)
+	return k.w.count
 }
 
-// Stop forgets every entry and waits for a firing that is under way. It must not be called from Fire. Idempotent.
+// Stop forgets every item and waits for a firing that is under way. It must not be called from Fire. Idempotent.
 func (k *Clock) Stop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stopped = true
-	for _, e := range k.heap {
-		e.pos = 0
-	}
-	k.heap = nil
+	k.w.forget()
 	if k.timer != nil {
 		k.timer.Stop()
 	}
@@ -147,9 +176,12 @@ func (k *Clock) setTimer(at, now int64) {
 	k.timer.Reset(d)
 }
 
-// tick fires what is due. It takes the due entries in portions, so that nobody waits long for the lock.
+// portion is how many items tick handles before it lets others have the lock.
+const portion = 32
+
+// tick fires what is due.
 func (k *Clock) tick() {
-	var buf [64]*Entry
+	var buf [portion]Item
 	k.mu.Lock()
 	if k.running || k.stopped {
 		k.mu.Unlock()
@@ -158,17 +190,13 @@ func (k *Clock) tick() {
 	k.running, k.wake = true, 0
 	for !k.stopped {
 		now := k.Now()
-		due := buf[:0]
-		for len(k.heap) > 0 && k.heap[0].at <= now && len(due) < len(buf) {
-			due = append(due, k.heap[0])
-			k.remove(k.heap[0])
-		}
-		if len(due) == 0 {
+		due, more := k.w.due(buf[:0], now)
+		if !more {
 			break
 		}
 		k.mu.Unlock()
-		for _, e := range due {
-			e.Owner.Fire(now)
+		for _, it := range due {
+			it.Fire(now)
 		}
 		clear(due)
 		k.mu.Lock()
@@ -176,77 +204,8 @@ func (k *Clock) tick() {
 	k.running = false
 	if k.stopped {
 		k.ended.Broadcast()
-	} else if len(k.heap) > 0 {
-		k.setTimer(k.heap[0].at, k.Now())
+	} else if at, ok := k.w.next(); ok {
+		k.setTimer(at, k.Now())
 	}
 	k.mu.Unlock()
-}
-
-// heapKeep is the capacity below which the heap is not made smaller.
-const heapKeep = 1024
-
-// The heap is 4-ary: shallower than a binary one, and its children share a cache line.
-
-func (k *Clock) remove(e *Entry) bool {
-	if e.pos == 0 {
-		return false
-	}
-	i, last := int(e.pos)-1, len(k.heap)-1
-	k.swap(i, last)
-	k.heap[last] = nil
-	k.heap = k.heap[:last]
-	e.pos = 0
-	if i < last {
-		k.fix(i)
-	}
-	if c := cap(k.heap); c > heapKeep && last < c/4 {
-		k.heap = append(make([]*Entry, 0, c/2), k.heap...)
-	}
-	return true
-}
-
-// fix moves the entry at i to where its deadline belongs.
-func (k *Clock) fix(i int) {
-	k.up(i)
-	k.down(i)
-}
-
-// before compares the numbers of two Adds by their distance, so that it survives the counter's wrap-around.
-func (e *Entry) before(o *Entry) bool {
-	if e.at != o.at {
-		return e.at < o.at
-	}
-	return int32(e.seq-o.seq) < 0
-}
-
-func (k *Clock) swap(i, j int) {
-	k.heap[i], k.heap[j] = k.heap[j], k.heap[i]
-	k.heap[i].pos, k.heap[j].pos = int32(i+1), int32(j+1)
-}
-
-func (k *Clock) up(i int) {
-	for i > 0 {
-		p := (i - 1) / 4
-		if !k.heap[i].before(k.heap[p]) {
-			return
-		}
-		k.swap(p, i)
-		i = p
-	}
-}
-
-func (k *Clock) down(i int) {
-	for {
-		first, least := 4*i+1, i
-		for c := first; c < first+4 && c < len(k.heap); c++ {
-			if k.heap[c].before(k.heap[least]) {
-				least = c
-			}
-		}
-		if least == i {
-			return
-		}
-		k.swap(i, least)
-		i = least
-	}
 }

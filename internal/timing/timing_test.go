@@ -50,13 +50,33 @@ type modelEntry struct {
 // TestModel compares a Clock with a list that is sorted each time: who fires, when to the nanosecond, and in which
 // order at the same moment.
 func TestModel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { rapid.Check(bubbled{t}, checkModel) })
+	synctest.Test(t, func(t *testing.T) {
+		rapid.Check(bubbled{t}, func(t *rapid.T) {
+			checkModel(t, true, rapid.Int64Range(-3, 40), rapid.Int64Range(0, 60))
+		})
+	})
+}
+
+// TestModelFar does so for deadlines and pauses between nanoseconds and years.
+func TestModelFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rapid.Check(bubbled{t}, func(t *rapid.T) { checkModel(t, false, anyScale(56), anyScale(56)) })
+	})
+}
+
+// anyScale draws numbers of up to that many bits, each magnitude as often as the other, and often a round one, so that
+// the same moment is drawn twice.
+func anyScale(bits int) *rapid.Generator[int64] {
+	return rapid.Custom(func(t *rapid.T) int64 {
+		n := rapid.IntRange(0, bits).Draw(t, "bits")
+		return int64(1)<<n - 1 + rapid.Int64Range(0, min(2, int64(1)<<n)).Draw(t, "more")
+	})
 }
 
 // bubbled hides the Deadline of a T, which may not be asked for in a bubble.
 type bubbled struct{ rapid.TB }
 
-func checkModel(t *rapid.T) {
+func checkModel(t *rapid.T, periodic bool, in, pause *rapid.Generator[int64]) {
 	k := New()
 	defer k.Stop()
 	var got, want []firing
@@ -66,7 +86,7 @@ func checkModel(t *rapid.T) {
 	for i := range probes {
 		probes[i] = &probe{id: i, k: k, log: &got}
 		probes[i].entry.Owner = probes[i]
-		if i%4 == 3 {
+		if periodic && i%4 == 3 {
 			probes[i].period = time.Duration(i) * 5
 		}
 	}
@@ -74,7 +94,7 @@ func checkModel(t *rapid.T) {
 		"add": func(t *rapid.T) {
 			i := rapid.IntRange(0, len(probes)-1).Draw(t, "i")
 			now := k.Now()
-			at := now + rapid.Int64Range(-3, 40).Draw(t, "in")
+			at := now + in.Draw(t, "in")
 			seq++
 			waiting[i] = modelEntry{max(at, now), seq}
 			k.Add(&probes[i].entry, max(at, now), now)
@@ -94,7 +114,7 @@ func checkModel(t *rapid.T) {
 			}
 		},
 		"sleep": func(t *rapid.T) {
-			d := rapid.Int64Range(0, 60).Draw(t, "d")
+			d := pause.Draw(t, "d")
 			want = append(want, modelRun(waiting, probes, &seq, k.Now()+d)...)
 			time.Sleep(time.Duration(d))
 		},
@@ -281,8 +301,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// The heap's memory is given back when most entries are gone.
-func TestHeapShrinks(t *testing.T) {
+// The memory is given back when the entries are gone.
+func TestMassRemoval(t *testing.T) {
 	k := New()
 	defer k.Stop()
 	cs := make([]counter, 100_000)
@@ -295,21 +315,14 @@ func TestHeapShrinks(t *testing.T) {
 			t.Fatal("not in it")
 		}
 	}
-	if c := cap(k.heap); c > heapKeep {
-		t.Errorf("%d places are kept", c)
+	p := &k.w.pool
+	kept := 0
+	for _, c := range p.chunks {
+		if c != nil {
+			kept++
+		}
 	}
-}
-
-func BenchmarkAddRemove(b *testing.B) {
-	k := New()
-	defer k.Stop()
-	cs := make([]counter, 1024)
-	for i := range cs {
-		cs[i].entry.Owner = &cs[i]
-		k.Add(&cs[i].entry, int64(time.Hour)+int64(i), 1)
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		k.Add(&cs[i%1024].entry, int64(time.Hour)+int64(i), 1)
+	if kept > spareMin || cap(p.chunks) > 2*numberMin || p.live != 0 {
+		t.Errorf("%d chunks and %d numbers are kept, %d in use", kept, cap(p.chunks), p.live)
 	}
 }
