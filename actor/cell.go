@@ -40,7 +40,9 @@ type cell struct {
 	susp      uint16 // suspended ancestors
 	stopAsked bool   // StopSelf was called in the current turn
 	became    bool   // the behaviour is on the stack, not the actor's own
-	touched   bool   // see idleWindow
+	touched   bool   // a handler that counts has run, or is running, since the window's since; see idleWindow
+	linked    bool   // the window's entry is in the clock
+	queued    bool   // its marker is on its way
 	built     bool   // an instance has been built at least once
 	announced bool   // ActorStarted has been published
 	stopRan   bool   // this instance has had its PostStop
@@ -167,7 +169,16 @@ func (c *cell) log() *slog.Logger { return c.sys.log.With("actor", c.path()) }
 // push puts an envelope into the user lane. The error says that it was not taken; its completion is still the caller's.
 // by is the carrier that the caller runs on, nil outside of actors.
 func (c *cell) push(e envelope, by *carrier) error {
-	switch c.mb.Push(e, &c.sys.sched.chunks) {
+	p := c.mb.Push(e, &c.sys.sched.chunks)
+	if p == mailbox.Queued && by == nil {
+		return nil
+	}
+	return c.pushed(p, e, by)
+}
+
+// pushed goes on with what became of an envelope.
+func (c *cell) pushed(p mailbox.Result, e envelope, by *carrier) error {
+	switch p {
 	case mailbox.Wake:
 		c.schedule(by)
 	case mailbox.Queued:

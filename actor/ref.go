@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"unsafe"
+
+	"github.com/troupe-go/troupe/internal/mailbox"
 )
 
 // Ref addresses one incarnation of an actor. Refs are comparable: == means the same incarnation, and an actor that is
@@ -40,8 +42,24 @@ func (n *node) system() *System {
 // Tell puts msg into the actor's mailbox. It never blocks and never fails; a message that nobody takes becomes a
 // DeadLetter on the event stream. Told to the zero Ref it does nothing.
 func (r Ref) Tell(msg any) {
-	if r.n != nil {
+	if r.n == nil {
+		return
+	}
+	if r.n.ask {
 		r.n.deliver(envelope{msg: msg}, nil)
+		return
+	}
+	c := r.n.cell()
+	if p := c.mb.Push(envelope{msg: msg}, &c.sys.sched.chunks); p != mailbox.Queued {
+		c.told(p, msg)
+	}
+}
+
+// told goes on with a told message that is not just in the queue.
+func (c *cell) told(p mailbox.Result, msg any) {
+	e := envelope{msg: msg}
+	if err := c.pushed(p, e, nil); err != nil {
+		c.sys.undelivered(&e, c.ref(), err)
 	}
 }
 

@@ -22,17 +22,14 @@ import (
 // Invariant, whenever the owner releases an armed cell: exactly one of entry-in-clock (linked) and marker-on-its-way
 // (queued) holds.
 //
-// It is the owner's, but Fire reads window, since and serial, and writes fired. The owner may change them while Fire looks:
-// then serial, or the check at delivery, makes the marker void. The cell's field touched belongs here too: a handler that counts has run, or is running, since since was written.
+// It is the owner's, but Fire reads window, since and serial. The owner may change them while Fire looks: then serial, or
+// the check at delivery, makes the marker void. The cell's fields linked, queued and touched belong here too; touched: a handler that counts has run, or is running, since since was written.
 type idleWindow struct {
 	entry  timing.Entry
 	window atomic.Int64  // 0: off
 	since  atomic.Int64  // end of the last handler that counted
 	gen    uint32        // of the setting; a stashed marker of another one is void
-	serial atomic.Uint32 // of the entry's last way into the clock; a marker with another one is void
-	fired  atomic.Uint32 // serial at the last firing
-	linked bool
-	queued bool
+	serial atomic.Uint32 // a marker with another one is void
 }
 
 // minWindow is the shortest window: a positive one below it is rounded up, so that no setting makes a hot loop.
@@ -50,11 +47,7 @@ func (c *cell) setWindow(d time.Duration) {
 	}
 	w := &c.idle
 	w.gen++
-	if w.queued {
-		w.queued = false
-		w.serial.Add(1)
-	}
-	if w.linked && int64(d) != w.window.Load() {
+	if c.queued || int64(d) != w.window.Load() {
 		c.unlink()
 	}
 	w.window.Store(int64(d))
@@ -69,25 +62,21 @@ func (c *cell) disarm() {
 	}
 	w.gen++
 	w.window.Store(0)
-	w.queued, c.touched = false, false
-	w.serial.Add(1)
-	if w.linked {
-		c.unlink()
-	}
+	c.touched = false
+	c.unlink()
 }
 
-// unlink takes the entry out of the clock. If it is firing at this moment, its marker is void.
+// unlink takes the entry out of the clock, and makes a marker void that is on its way or about to be.
 func (c *cell) unlink() {
 	c.sys.clock.Remove(&c.idle.entry)
-	c.idle.linked = false
+	c.linked, c.queued = false, false
 	c.idle.serial.Add(1)
 }
 
 // link puts the entry into the clock, for the end of the window.
 func (c *cell) link(now int64) {
-	w := &c.idle
-	w.linked = true
-	c.sys.clock.Add(&w.entry, w.end(), now)
+	c.linked = true
+	c.sys.clock.Add(&c.idle.entry, c.idle.end(), now)
 }
 
 // end is when the window is over.
@@ -120,19 +109,19 @@ func (c *cell) sealIdle() {
 // settleIdle notes that the owner has nothing more to do, and restores the invariant.
 func (c *cell) settleIdle() {
 	w := &c.idle
-	if !c.touched && (w.linked || w.queued) {
+	if !c.touched && (c.linked || c.queued) {
 		return
 	}
 	now := c.sys.clock.Now()
 	if c.touched {
 		c.touched = false
 		w.since.Store(now)
-		if w.queued { // it fired while the handler ran
-			w.queued = false
+		if c.queued { // it fired while the handler ran
+			c.queued = false
 			w.serial.Add(1)
 		}
 	}
-	if !w.linked && !w.queued {
+	if !c.linked && !c.queued {
 		c.link(now)
 	}
 }
@@ -146,7 +135,6 @@ func (c *cell) Fire(now int64) {
 		return
 	}
 	serial := w.serial.Load()
-	w.fired.Store(serial)
 	wake, ok := c.mb.Signal(sigDue)
 	if !ok {
 		return
@@ -159,16 +147,16 @@ func (c *cell) Fire(now int64) {
 
 // idleFired is called when the signal of Fire has come.
 func (c *cell) idleFired() {
-	w := &c.idle
-	if w.window.Load() == 0 || w.fired.Load() != w.serial.Load() || !w.linked {
-		return // disarmed, or armed anew, while it was about to fire
+	if c.idle.window.Load() != 0 && c.linked {
+		// If the window was set anew while the entry was about to fire, the entry is in the clock after all, and fires once
+		// more: what moves it or takes it out does so whether it is said to be linked or not.
+		c.linked, c.queued = false, true
 	}
-	w.linked, w.queued = false, true
 }
 
 // idleLate is called when the entry fired before the end of the window.
 func (c *cell) idleLate() {
-	if w := &c.idle; w.window.Load() != 0 && w.linked {
+	if c.idle.window.Load() != 0 && c.linked {
 		c.link(c.sys.clock.Now())
 	}
 }
@@ -186,7 +174,7 @@ func (c *cell) idleDue(d *idleMark) bool {
 	if d.serial != w.serial.Load() {
 		return false
 	}
-	w.linked, w.queued = false, false // its signal may not have been seen yet, and is void from here on
+	c.linked, c.queued = false, false // its signal may not have been seen yet, and is void from here on
 	w.serial.Add(1)
 	if c.touched || c.anyWaiting(counts) {
 		return false

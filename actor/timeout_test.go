@@ -268,8 +268,7 @@ func queuedTimeout(t *testing.T, s *System, r *record, f func(*Context) error) R
 
 // queued says whether a timeout is on its way to a.
 func queued(a Ref) bool {
-	w := &a.n.cell().idle
-	return w.fired.Load() == w.serial.Load()
+	return a.n.cell().mb.Signalled()
 }
 
 func rt17(t *testing.T, s *System, r *record) {

@@ -52,19 +52,17 @@ const LongAt = 10_000
 // Push appends e. An idle mailbox takes it by one compare-and-swap: the inline place is written after that, which
 // nobody can see, because others leave the place alone while it is full, and the owner is the caller.
 func (m *Mailbox[E]) Push(e E, p *Pool[E]) Result {
-	if w := m.w.Load(); w&idle == 0 && m.w.CompareAndSwap(w, w|owned|full) {
-		m.first = e
-		return Wake
-	}
-	return m.pushBusy(e, p)
-}
-
-// pushBusy is Push for a mailbox that was not idle a moment ago.
-func (m *Mailbox[E]) pushBusy(e E, p *Pool[E]) Result {
 	var spare *chunk[E]
 	for i := 1; ; {
 		w := m.w.Load()
 		switch {
+		case w&idle == 0:
+			if m.w.CompareAndSwap(w, w|owned|full) {
+				m.first = e
+				p.put(spare)
+				return Wake
+			}
+			continue
 		case w&closed != 0:
 			p.put(spare)
 			return Closed
@@ -100,7 +98,9 @@ func (m *Mailbox[E]) pushBusy(e E, p *Pool[E]) Result {
 			r = Wake
 		}
 		m.w.Store(w)
-		p.put(spare)
+		if spare != nil {
+			p.put(spare)
+		}
 		return r
 	}
 }

@@ -9,6 +9,16 @@ func (m *Mailbox[E]) TakeSignals() uint32 { return m.sig.Swap(0) }
 // Next gives out the next envelope that the owner has at hand, nil if there is none: then Take may get more. The
 // envelope may be changed; it is valid until the next call of Next, Take, Leave or Close.
 func (m *Mailbox[E]) Next(p *Pool[E]) *E {
+	if h := m.head; h != nil && h.pos < h.n && !m.counted {
+		i := h.pos
+		h.pos++
+		return &h.e[i]
+	}
+	return m.next(p)
+}
+
+// next is Next when it is not just the next of the same chunk.
+func (m *Mailbox[E]) next(p *Pool[E]) *E {
 	for h := m.head; h != nil; h = m.head {
 		if h.pos < h.n {
 			e := &h.e[h.pos]
@@ -123,6 +133,9 @@ func (m *Mailbox[E]) Leave(word uint32, hold bool) bool {
 
 // Prepend puts envelopes before everything that waits, in their order. Not for a boxed mailbox.
 func (m *Mailbox[E]) Prepend(es []E, p *Pool[E]) {
+	if m.head == nil && m.place == untouched && m.w.Load()&observed != 0 {
+		m.counted = true
+	}
 	if m.counted {
 		m.left.Add(int32(len(es)))
 	}
