@@ -213,3 +213,20 @@ func TestSameMomentAcrossLevels(t *testing.T) {
 		t.Errorf("%d of %d items came, or in another order", len(got), len(want))
 	}
 }
+
+// The buckets of the highest level are apart too: what is in one is not due with what is in the one before.
+func TestHighestLevel(t *testing.T) {
+	q := &quarry{now: 1}
+	far, end := new(stone), new(stone)
+	q.add(end, math.MaxInt64)
+	q.add(far, 1<<62-1)
+	q.now = 1<<62 - 1
+	due, _ := q.w.due(make([]Item, 0, portion), q.now) // moves
+	due, _ = q.w.due(due, q.now)
+	if len(due) != 1 || due[0] != far || q.w.edge != 1<<62-1 {
+		t.Fatalf("%d are due, and the edge is at %d", len(due), q.w.edge)
+	}
+	if at, ok := q.w.next(); !ok || at != math.MaxInt64 {
+		t.Errorf("next is %d", at)
+	}
+}
