@@ -19,9 +19,9 @@ type wheel struct {
 	edge   int64
 	count  int
 	near   heap
-	used   uint16 // levels with items
+	used   uint16     // levels with items
 	levels [11]*level // 63 bits have 11 digits
-	moving *bucket // its items are being moved to below edge and to lower levels
+	moving *bucket    // its items are being moved to below edge and to lower levels
 	pool   pool
 }
 
