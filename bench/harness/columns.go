@@ -59,6 +59,9 @@ func columns(key string) []column {
 	}
 }
 
+// countsAllocations reports whether a row is about operations that could allocate.
+func countsAllocations(key string) bool { return key != "blocked" }
+
 func idleColumns(armed bool) []column {
 	cs := []column{
 		{head: "RSS B/actor", of: func(r Result) float64 { return r.RSS }},

@@ -22,29 +22,46 @@ const maxTries = 12
 func Run(ctx context.Context, subs []Subject, ws []Workload, patience time.Duration, progress io.Writer) ([]Row, error) {
 	d := &driver{patience: patience}
 	var rows []Row
+	groups := groupsOf(ws)
+	for i, ws := range groups {
+		t := time.Now()
+		d.share(len(groups) - i)
+		rows = append(rows, d.group(ctx, subs, ws)...)
+		if err := ctx.Err(); err != nil {
+			return rows, err
+		}
+		for _, w := range ws {
+			fmt.Fprintf(progress, "%-15s ", w.Key)
+		}
+		fmt.Fprintf(progress, "%6.1fs, repeated %d, patience left %.0fs\n", time.Since(t).Seconds(), d.repeated, d.patience.Seconds())
+	}
+	return rows, nil
+}
+
+// groupsOf splits workloads into those whose rounds alternate.
+func groupsOf(ws []Workload) (groups [][]Workload) {
 	for len(ws) > 0 {
 		n := 1
 		for n < len(ws) && ws[n].With != "" && ws[n].With == ws[n-1].Key {
 			n++
 		}
-		t := time.Now()
-		rows = append(rows, d.group(ctx, subs, ws[:n])...)
-		if err := ctx.Err(); err != nil {
-			return rows, err
-		}
-		for _, w := range ws[:n] {
-			fmt.Fprintf(progress, "%-15s ", w.Key)
-		}
-		fmt.Fprintf(progress, "%6.1fs, repeated %d, patience left %.0fs\n", time.Since(t).Seconds(), d.repeated, d.patience.Seconds())
+		groups = append(groups, ws[:n])
 		ws = ws[n:]
 	}
-	return rows, nil
+	return groups
 }
 
 // driver is the state of one Run.
 type driver struct {
-	patience time.Duration
+	patience time.Duration // left in all
+	reserved time.Duration // of it, for the groups after this one
 	repeated int
+}
+
+// share gives the next group up to twice its part of the patience that is left, so that on a machine that is never quiet
+// the first rows do not take all of it.
+func (d *driver) share(groups int) {
+	d.reserved = max(d.patience-2*d.patience/time.Duration(groups), 0)
 }
 
 // lane is one subject in one workload, with its own worker.
@@ -116,7 +133,7 @@ func (d *driver) round(ctx context.Context, l *lane) {
 	t := time.Now()
 	r := l.watched(ctx)
 	// What idle actors weigh does not depend on who else runs.
-	for try := 0; r.Others > MaxOthers && r.Err == "" && try < maxTries && d.patience > 0 &&
+	for try := 0; r.Others > MaxOthers && r.Err == "" && try < maxTries && d.patience > d.reserved &&
 		l.w.Req.Workload != idle && time.Since(t) < CellTime && ctx.Err() == nil; try++ {
 		again := time.Now()
 		time.Sleep(time.Duration(50+try*100) * time.Millisecond)

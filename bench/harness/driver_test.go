@@ -181,6 +181,41 @@ func TestWorkerRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// On a machine that is never quiet the first rows leave patience to the last ones.
+func TestPatienceIsShared(t *testing.T) {
+	d := driver{patience: 20 * time.Second}
+	for groups := 10; groups > 0; groups-- {
+		d.share(groups)
+		if d.patience <= d.reserved {
+			t.Fatalf("with %d groups to go there is nothing left: %v of it reserved %v", groups, d.patience, d.reserved)
+		}
+		d.patience = d.reserved // spent to the last
+		if groups == 10 && d.patience != 16*time.Second {
+			t.Errorf("the first of ten left %v of 20s", d.patience)
+		}
+		if groups <= 2 {
+			if d.patience != 0 {
+				t.Errorf("the last two may have all that is left, and left %v", d.patience)
+			}
+			break
+		}
+	}
+}
+
+func TestGroups(t *testing.T) {
+	var got []string
+	for _, ws := range groupsOf(rows(t, "tell-1", "rt-on", "rt-off", "rt-on", "ask")) {
+		var keys []string
+		for _, w := range ws {
+			keys = append(keys, w.Key)
+		}
+		got = append(got, strings.Join(keys, "+"))
+	}
+	if s := strings.Join(got, " "); s != "tell-1 rt-on rt-off+rt-on ask" {
+		t.Errorf("groups %s", s)
+	}
+}
+
 // Others are neither the driver nor the worker; what may be rounding of 10 ms is nobody.
 func TestUsageOfOthers(t *testing.T) {
 	t0 := time.Now()

@@ -6,7 +6,7 @@ import (
 )
 
 // Markdown draws the report: what was measured, the medians side by side, the ratios of one subject to the others, what
-// an armed receive timeout adds, and a table for each row. Main is the subject that the ratios are of; without figures
+// an armed receive timeout adds, what is allocated, and a table for each row. Main is the subject that the ratios are of; without figures
 // of it they are left out.
 func (p Report) Markdown(main string) string {
 	var b strings.Builder
@@ -21,6 +21,7 @@ func (p Report) Markdown(main string) string {
 	p.summary(&b)
 	p.ratios(&b, main)
 	p.armed(&b)
+	p.allocations(&b)
 	for _, r := range p.Rows {
 		r.table(&b)
 	}
@@ -80,6 +81,26 @@ func (p Report) summary(b *strings.Builder) {
 				fmt.Fprintf(b, " **%.*f** |", k.dec, v)
 			default:
 				fmt.Fprintf(b, " %.*f |", k.dec, v)
+			}
+		}
+		b.WriteString("\n")
+	}
+}
+
+// allocations is one line a row: how many each subject makes for one operation, the median of its rounds.
+func (p Report) allocations(b *strings.Builder) {
+	b.WriteString("\n### Allocations for each message, exchange, round trip or actor: medians\n\n")
+	head(b, []string{"row"}, p.names(""))
+	for _, r := range p.Rows {
+		if !countsAllocations(r.Key) {
+			continue
+		}
+		fmt.Fprintf(b, "| %s |", r.Key)
+		for _, s := range p.names("") {
+			if c, ok := r.cell(s); ok {
+				fmt.Fprintf(b, " %.2f |", c.Of(allocs).Med)
+			} else {
+				b.WriteString(" – |")
 			}
 		}
 		b.WriteString("\n")

@@ -54,6 +54,7 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 			k, _ := armed(n)
 			defer k.Stop()
 			b.ReportAllocs()
+			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				open := make([]idler, 64)
 				for i := range open {

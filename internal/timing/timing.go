@@ -4,6 +4,20 @@
 // while no deadline is due, nothing is process-wide, and every time is exact: an entry fires at its deadline, never
 // before, and is not rounded to slots; those of the same moment fire in the order they were added. It works unchanged
 // inside a testing/synctest bubble.
+//
+// Why a wheel: most deadlines are asks, taken back microseconds after they were added, among many that wait for long. In
+// a heap each of them climbs from the bottom to the top. With one million receive timeouts armed, on 2 cores, an Add and
+// its Remove take
+//
+//	this wheel                            40 to 50 ns, as with none armed
+//	a 4-ary heap of pointers             135 ns, 22 ns with none armed
+//	a 4-ary heap with the keys inside    340 ns, since every step writes a position into another cold item
+//
+// and an armed item costs 16.8 bytes beyond its Deadline, with its owner in it, against 9 and 35. A firing with the Add
+// that follows takes 150 ns in all of them. What the wheel is worse at is moving random items of a million: 0.5 µs instead
+// of 0.3, for the cache lines of a chunk. That is rare: a window that is armed is not moved by activity. Linked
+// lists instead of chunks would take two links in every item, armed or not, and touch two cold neighbours. How the wheel
+// stays exact is said at its type.
 package timing
 
 import (

@@ -1,9 +1,6 @@
 package timing
 
-import (
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
 // wheel keeps items by their deadlines, to the nanosecond. A Clock's lock guards it.
 //
@@ -22,16 +19,15 @@ type wheel struct {
 	edge   int64
 	count  int
 	near   heap
-	used   uint16 // levels with items
-	levels [11]*level
-	moving *bucket // its items are being moved to below edge and to lower levels
+	used   uint16     // levels with items
+	levels [11]*level // 63 bits have 11 digits
+	moving *bucket    // its items are being moved to below edge and to lower levels
 	pool   pool
 }
 
 const (
 	digit = 6
 	slots = 1 << digit
-	top   = 10 // level of the highest digit
 	// ahead is how far edge may be ahead of the earliest deadline, so that items that are close together share one step;
 	// near stays small all the same.
 	ahead = 1 << 17
@@ -157,10 +153,7 @@ func (w *wheel) due(out []Item, now int64) (due []Item, more bool) {
 // enter moves edge into b, the first bucket. A long one is entered only as far as its items are due, a short one a bit
 // further.
 func (w *wheel) enter(b *bucket, now int64) {
-	end := int64(math.MaxInt64)
-	if b.level < top {
-		end = b.min | (1<<(digit*b.level) - 1)
-	}
+	end := b.min | (1<<(digit*b.level) - 1)
 	to := b.min + min(ahead, end-b.min)
 	if w.pool.chunks[b.head].next != 0 {
 		to = min(to, now)

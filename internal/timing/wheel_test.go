@@ -74,6 +74,11 @@ func (q *quarry) check(t *rapid.T) {
 			t.Fatalf("place %d of near has %+v", i, *d)
 		}
 	}
+	for _, x := range w.near[n:cap(w.near)] {
+		if x.item != nil {
+			t.Fatal("near holds on to what was taken out")
+		}
+	}
 	live := 0
 	for k, l := range w.levels {
 		if l == nil {
@@ -92,7 +97,12 @@ func (q *quarry) check(t *rapid.T) {
 				if live++; c.owner != b || c.n == 0 || c.n < chunkLen && id != b.head {
 					t.Fatalf("level %d bucket %d: chunk with %d items", k, i, c.n)
 				}
-				for j, it := range c.items[:c.n] {
+				for j, it := range c.items {
+					if (it != nil) != (uint32(j) < c.n) {
+						t.Fatalf("level %d bucket %d: place %d of %d has %v", k, i, j, c.n, it)
+					} else if it == nil {
+						break
+					}
 					if d := it.Deadline(); d.loc != id<<chunkBits|uint32(j) || d.at < b.min || d.at <= w.edge && w.moving != b {
 						t.Fatalf("level %d bucket %d: %+v, min is %d, edge %d", k, i, *d, b.min, w.edge)
 					}
@@ -211,5 +221,41 @@ func TestSameMomentAcrossLevels(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%d of %d items came, or in another order", len(got), len(want))
+	}
+}
+
+// The buckets of the highest level are apart too: what is in one is not due with what is in the one before.
+func TestHighestLevel(t *testing.T) {
+	q := &quarry{now: 1}
+	far, end := new(stone), new(stone)
+	q.add(end, math.MaxInt64)
+	q.add(far, 1<<62-1)
+	q.now = 1<<62 - 1
+	due, _ := q.w.due(make([]Item, 0, portion), q.now) // moves
+	due, _ = q.w.due(due, q.now)
+	if len(due) != 1 || due[0] != far || q.w.edge != 1<<62-1 {
+		t.Fatalf("%d are due, and the edge is at %d", len(due), q.w.edge)
+	}
+	if at, ok := q.w.next(); !ok || at != math.MaxInt64 {
+		t.Errorf("next is %d", at)
+	}
+}
+
+// A crowd of one moment passes through the heap, whose memory is given back.
+func TestHeapShrinks(t *testing.T) {
+	const n = 50_000
+	var h heap
+	for i := range n {
+		s := &stone{Deadline{at: 5, seq: uint32(i)}}
+		h.push(s, &s.d)
+	}
+	for i := range n {
+		if d := h[0].item.Deadline(); d.seq != uint32(i) {
+			t.Fatalf("%d came as number %d", d.seq, i)
+		}
+		h.remove(0)
+	}
+	if cap(h) > heapKeep {
+		t.Errorf("%d places are kept", cap(h))
 	}
 }

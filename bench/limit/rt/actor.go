@@ -24,7 +24,10 @@ import (
 )
 
 // Receiver is an actor's behaviour.
-type Receiver interface{ Receive(c *Ctx, m any) }
+type Receiver interface {
+	// Receive handles one message on the actor's carrier; it may block.
+	Receive(c *Ctx, m any)
+}
 
 // Func is a Receiver.
 type Func func(c *Ctx, m any)

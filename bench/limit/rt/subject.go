@@ -106,7 +106,7 @@ func (s *sys) Ask(lat []int64) (int64, error) {
 			c.Tell(c.Sender(), m)
 		}
 	}))
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond) // until it has started
 	who := NewCaller()
 	var ok int64
 	for i := range lat {

@@ -123,7 +123,7 @@ func (s *sys) PingPong(n int, armed bool) (time.Duration, int64, error) {
 
 func (s *sys) Ask(lat []int64) (int64, error) {
 	a := s.rt.Spawn(func() Receiver { return &pong{} })
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond) // until it has started
 	var ok int64
 	for i := range lat {
 		t := time.Now()
