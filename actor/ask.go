@@ -17,7 +17,7 @@ type promise struct {
 	node
 	state atomic.Uint32
 	sys   *System
-	entry timing.Entry
+	due   timing.Deadline
 	wake  chan struct{} // has room for the one token that a promise ever sends
 	value any
 	err   error
@@ -51,13 +51,17 @@ func (p *promise) Answer(v any) { p.resolve(v, nil) }
 func (p *promise) Done(err error) { p.resolve(nil, err) }
 
 // Fire ends the ask at the runtime's own deadline, or with the system.
-func (p *promise) Fire(int64) {
+func (p *promise) Fire(int64) int64 {
+	err := ErrAskTimeout
 	if p.sys.over.Load() {
-		p.resolve(nil, ErrStopped)
-		return
+		err = ErrStopped
 	}
-	p.resolve(nil, ErrAskTimeout)
+	p.resolve(nil, err)
+	return 0
 }
+
+// Deadline is the clock's part of the promise.
+func (p *promise) Deadline() *timing.Deadline { return &p.due }
 
 // isAsk says whether a completion is that of an ask, or a held one of an ask that was sent on.
 func isAsk(d Completion) bool {
@@ -101,9 +105,8 @@ func ask(ctx context.Context, to Ref, msg any) (any, error) {
 	p.ask = true
 	_, deadline := ctx.Deadline()
 	if !deadline {
-		p.entry.Owner = p
 		now := sys.clock.Now()
-		sys.clock.Add(&p.entry, timing.Later(now, sys.settings.AskTimeout), now)
+		sys.clock.Schedule(p, timing.Later(now, sys.settings.AskTimeout), now)
 	}
 	to.n.deliverUrgent(envelope{msg: msg, sender: Ref{&p.node}, done: p})
 	if ctx.Done() == nil {
@@ -117,7 +120,7 @@ func ask(ctx context.Context, to Ref, msg any) (any, error) {
 		p.await(ctx)
 	}
 	if !deadline {
-		sys.clock.Remove(&p.entry)
+		sys.clock.Cancel(&p.due)
 	}
 	sys.wakes.put(p.wake)
 	return p.value, p.err

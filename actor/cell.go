@@ -94,7 +94,6 @@ const (
 func newCell(sys *System, parent *cell, name string, newActor func() Actor, spec *SpawnConfig) *cell {
 	c := &new(Context).c
 	c.sys, c.parent, c.newActor = sys, parent, newActor
-	c.idle.entry.Owner = c
 	if name != "" {
 		c.x().name = name
 	}
@@ -229,4 +228,4 @@ func (c *cell) anyWaiting(pred func(*envelope) bool) bool {
 // serving says whether the user lane is served: only a running cell with no suspended ancestor gets messages.
 func (c *cell) serving() bool { return c.st == running && c.susp == 0 }
 
-var _ timing.Firer = (*cell)(nil)
+var _ timing.Item = (*cell)(nil)

@@ -7,7 +7,6 @@ const (
 	sigQueue        // commands came
 	sigKids         // children have ended
 	sigDue          // the receive timeout's entry fired, and its marker is on its way
-	sigLate         // it fired, but the window is not over
 )
 
 // command is an entry of the system lane.
@@ -97,13 +96,9 @@ func (c *cell) nextCommand() *command {
 // loses nor repeats one.
 func (c *cell) signals() {
 	c.todo |= uint8(c.mb.TakeSignals())
-	if c.todo&uint8(sigDue|sigLate) != 0 {
-		if c.todo&uint8(sigDue) != 0 {
-			c.idleFired()
-		} else {
-			c.idleLate()
-		}
-		c.todo &^= uint8(sigDue | sigLate)
+	if c.todo&uint8(sigDue) != 0 {
+		c.todo &^= uint8(sigDue)
+		c.idleFired()
 	}
 	if c.todo == 0 {
 		return

@@ -51,7 +51,7 @@ func (c *cell) admit(e *envelope) bool {
 		}
 		k.own = d
 	case tickMark:
-		if !d.due(c) {
+		if !d.expects(c) {
 			return false
 		}
 		k.own = d

@@ -123,7 +123,9 @@ func (s *System) terminate() {
 	s.awaitQuiet(base)
 	s.awaitHelpers()
 	s.over.Store(true)
-	s.clock.Stop()
+	for _, left := range s.clock.Stop() { // asks; there is no actor that could have a timer
+		left.Fire(0)
+	}
 	s.sched.stop()
 }
 

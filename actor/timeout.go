@@ -25,11 +25,11 @@ import (
 // It is the owner's, but Fire reads window, since and serial. The owner may change them while Fire looks: then serial, or
 // the check at delivery, makes the marker void. The cell's fields linked, queued and touched belong here too; touched: a handler that counts has run, or is running, since since was written.
 type idleWindow struct {
-	entry  timing.Entry
-	window atomic.Int64  // 0: off
-	since  atomic.Int64  // end of the last handler that counted
-	gen    uint32        // of the setting; a stashed marker of another one is void
-	serial atomic.Uint32 // a marker with another one is void
+	due    timing.Deadline // what the clock knows, of the end of this or an earlier window
+	window atomic.Int64    // 0: off
+	since  atomic.Int64    // end of the last handler that counted
+	gen    uint32          // of the setting; a stashed marker of another one is void
+	serial atomic.Uint32   // a marker with another one is void
 }
 
 // minWindow is the shortest window: a positive one below it is rounded up, so that no setting makes a hot loop.
@@ -68,7 +68,7 @@ func (c *cell) disarm() {
 
 // unlink takes the entry out of the clock, and makes a marker void that is on its way or about to be.
 func (c *cell) unlink() {
-	c.sys.clock.Remove(&c.idle.entry)
+	c.sys.clock.Cancel(&c.idle.due)
 	c.linked, c.queued = false, false
 	c.idle.serial.Add(1)
 }
@@ -76,7 +76,7 @@ func (c *cell) unlink() {
 // link puts the entry into the clock, for the end of the window.
 func (c *cell) link(now int64) {
 	c.linked = true
-	c.sys.clock.Add(&c.idle.entry, c.idle.end(), now)
+	c.sys.clock.Schedule(c, c.idle.end(), now)
 }
 
 // end is when the window is over.
@@ -126,23 +126,29 @@ func (c *cell) settleIdle() {
 	}
 }
 
-// Fire is called by the clock when the entry is due. The signal first: it makes its caller the owner of an idle cell, so
+// Deadline is the clock's part of the cell.
+func (c *cell) Deadline() *timing.Deadline { return &c.idle.due }
+
+// Fire is called by the clock when the entry is due. If the actor has been active since, it moves on. Else the signal first: it makes its caller the owner of an idle cell, so
 // that the marker that follows needs no activation of its own, and the owner knows of the marker before it comes to it.
-func (c *cell) Fire(now int64) {
+func (c *cell) Fire(now int64) (again int64) {
 	w := &c.idle
-	if w.end() > now { // the actor has been active; its owner moves the entry on
-		c.signal(sigLate, nil)
-		return
+	if w.window.Load() == 0 {
+		return 0
+	}
+	if end := w.end(); end > now {
+		return end
 	}
 	serial := w.serial.Load()
 	wake, ok := c.mb.Signal(sigDue)
 	if !ok {
-		return
+		return 0
 	}
 	_ = c.push(envelope{msg: ReceiveTimeout{}, done: &idleMark{serial: serial}}, nil) // it cannot be refused but by the end
 	if wake {
 		c.schedule(nil)
 	}
+	return 0
 }
 
 // idleFired is called when the signal of Fire has come.
@@ -151,13 +157,6 @@ func (c *cell) idleFired() {
 		// If the window was set anew while the entry was about to fire, the entry is in the clock after all, and fires once
 		// more: what moves it or takes it out does so whether it is said to be linked or not.
 		c.linked, c.queued = false, true
-	}
-}
-
-// idleLate is called when the entry fired before the end of the window.
-func (c *cell) idleLate() {
-	if c.idle.window.Load() != 0 && c.linked {
-		c.link(c.sys.clock.Now())
 	}
 }
 

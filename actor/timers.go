@@ -14,10 +14,10 @@ import (
 // at a restart and at a stop; none can be started in PreRestart and PostStop. Timers are used on the actor's own goroutine, inside hooks and Receive, and never block.
 type Timers struct{ ctx *Context }
 
-// timer is one running timer. Its fields are the owner's, except entry.
+// timer is one running timer. Its fields are the owner's, except due.
 type timer struct {
 	cell     *cell
-	entry    timing.Entry
+	due      timing.Deadline
 	key      string
 	msg      any
 	interval time.Duration // 0: fires once
@@ -62,7 +62,6 @@ func (t Timers) start(key string, msg any, initial, interval time.Duration, rate
 	}
 	t.Cancel(key)
 	tm := &timer{cell: c, key: key, msg: msg, interval: interval, rate: rate}
-	tm.entry.Owner = tm
 	r := c.rare()
 	if r.timers == nil {
 		r.timers = map[string]*timer{}
@@ -70,7 +69,7 @@ func (t Timers) start(key string, msg any, initial, interval time.Duration, rate
 	r.timers[key] = tm
 	now := c.sys.clock.Now()
 	tm.at = timing.Later(now, initial)
-	c.sys.clock.Add(&tm.entry, tm.at, now)
+	c.sys.clock.Schedule(tm, tm.at, now)
 	return nil
 }
 
@@ -85,7 +84,7 @@ func (t Timers) Cancel(key string) bool {
 		return false
 	}
 	delete(c.look().timers, key)
-	c.sys.clock.Remove(&tm.entry)
+	c.sys.clock.Cancel(&tm.due)
 	return true
 }
 
@@ -121,20 +120,24 @@ func (c *cell) cancelTimers() {
 		return
 	}
 	for _, tm := range r.timers {
-		c.sys.clock.Remove(&tm.entry)
+		c.sys.clock.Cancel(&tm.due)
 	}
 	r.timers = nil
 }
 
+// Deadline is the clock's part of the timer.
+func (tm *timer) Deadline() *timing.Deadline { return &tm.due }
+
 // Fire is called by the clock and only enqueues. At most one tick of a timer is on its way, since the next is armed when
 // this one has been handled; so ticks exceed the bound of a mailbox by at most one per timer and are never dropped.
-func (tm *timer) Fire(int64) {
+func (tm *timer) Fire(int64) int64 {
 	_ = tm.cell.push(envelope{msg: tm.msg, done: tickMark{tm}}, nil) // a cell that is gone has no use for it
+	return 0
 }
 
-// due says at delivery whether the tick is that of a running timer: a cancelled or replaced one is not under its key any
+// expects says at delivery whether the tick is that of a running timer: a cancelled or replaced one is not under its key any
 // more. A single one ends with it.
-func (tm *timer) due(c *cell) bool {
+func (tm *timer) expects(c *cell) bool {
 	timers := c.look().timers
 	if timers[tm.key] != tm {
 		return false
@@ -157,5 +160,5 @@ func (tm *timer) handled(c *cell) {
 	} else {
 		tm.at = timing.Later(now, tm.interval)
 	}
-	c.sys.clock.Add(&tm.entry, tm.at, now)
+	c.sys.clock.Schedule(tm, tm.at, now)
 }

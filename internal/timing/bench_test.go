@@ -14,7 +14,7 @@ type idler struct {
 	_     [128]byte
 }
 
-func (*idler) Fire(int64) {}
+func (*idler) Fire(int64) int64 { return 0 }
 
 // armed is a Clock with n receive timeouts of an hour that were armed over the last seconds.
 func armed(n int) (*Clock, []idler) {
@@ -138,13 +138,14 @@ type again struct {
 	done   chan struct{}
 }
 
-func (a *again) Fire(now int64) {
+func (a *again) Fire(now int64) int64 {
 	if *a.left--; *a.left == 0 {
 		close(a.done)
 	}
 	if *a.left > 0 {
 		a.k.Add(&a.entry, now+a.period, now)
 	}
+	return 0
 }
 
 // BenchmarkFire is one firing and the Add that follows, with 1024 such entries among the armed. They are due as fast as

@@ -32,8 +32,8 @@ type direct struct {
 	fire func(now int64)
 }
 
-func (s *direct) Fire(now int64)      { s.fire(now) }
-func (s *direct) Deadline() *Deadline { return &s.d }
+func (s *direct) Fire(now int64) int64 { s.fire(now); return 0 }
+func (s *direct) Deadline() *Deadline  { return &s.d }
 
 func TestItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

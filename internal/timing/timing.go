@@ -31,8 +31,9 @@ import (
 
 // Firer is what an Entry wakes. Fire is called on the clock's goroutine without any lock held, at or after the entry's
 // deadline; it must not block. An entry that is removed while it is about to fire may fire all the same, so a Firer
-// decides under its own lock whether the call still concerns it.
-type Firer interface{ Fire(now int64) }
+// decides itself whether the call still concerns it. again is when it is to fire again, 0 for not; it counts only if the
+// entry was neither added nor removed while Fire ran.
+type Firer interface{ Fire(now int64) (again int64) }
 
 // Item is a Firer with a place for its Deadline, always the same one. It is what a Clock works with: an owner that is
 // an Item itself embeds 16 bytes, one that embeds an Entry 32.
@@ -45,7 +46,7 @@ type Item interface {
 // while it is in it; the Clock's lock guards all of it.
 type Deadline struct {
 	at  int64
-	loc uint32 // where the item is in the wheel, 0: not in it
+	loc uint32 // where the item is in the wheel, 0: not in it, inFire: it is being fired
 	seq uint32 // of the Add: items due at the same time fire in the order they were added
 }
 
@@ -57,7 +58,7 @@ type Entry struct {
 }
 
 // Fire fires the owner.
-func (e *Entry) Fire(now int64) { e.Owner.Fire(now) }
+func (e *Entry) Fire(now int64) int64 { return e.Owner.Fire(now) }
 
 // Deadline is the clock's part of e.
 func (e *Entry) Deadline() *Deadline { return &e.d }
@@ -133,16 +134,21 @@ func (k *Clock) schedule(it Item, d *Deadline, at, now int64) {
 		k.mu.Unlock()
 		return
 	}
-	if d.loc != 0 {
+	if d.loc != 0 && d.loc != inFire {
 		k.w.remove(d)
 	}
-	k.seq++
-	d.at, d.seq = at, k.seq
-	k.w.add(it, d)
+	k.add(it, d, at)
 	if !k.running && (k.wake == 0 || at < k.wake) {
 		k.setTimer(at, now)
 	}
 	k.mu.Unlock()
+}
+
+// add is called with mu held, for an item that is not in.
+func (k *Clock) add(it Item, d *Deadline, at int64) {
+	k.seq++
+	d.at, d.seq = at, k.seq
+	k.w.add(it, d)
 }
 
 // Cancel is Remove for an Item. The timer is left alone: should this have been the earliest deadline, the clock wakes
@@ -150,10 +156,11 @@ func (k *Clock) schedule(it Item, d *Deadline, at, now int64) {
 func (k *Clock) Cancel(d *Deadline) bool {
 	count(&k.counted.removes)
 	k.mu.Lock()
-	in := d.loc != 0
+	in := d.loc != 0 && d.loc != inFire
 	if in {
 		k.w.remove(d)
 	}
+	d.loc = 0
 	k.mu.Unlock()
 	return in
 }
@@ -165,18 +172,20 @@ func (k *Clock) Len() int {
 	return k.w.count
 }
 
-// Stop forgets every item and waits for a firing that is under way. It must not be called from Fire. Idempotent.
-func (k *Clock) Stop() {
+// Stop takes out every item, waits for a firing that is under way, and returns what was left, in no order. It must not be
+// called from Fire. Idempotent.
+func (k *Clock) Stop() (left []Item) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stopped = true
-	k.w.forget()
+	left = k.w.forget()
 	if k.timer != nil {
 		k.timer.Stop()
 	}
 	for k.running {
 		k.ended.Wait()
 	}
+	return left
 }
 
 // setTimer is called with mu held.
@@ -190,12 +199,30 @@ func (k *Clock) setTimer(at, now int64) {
 	k.timer.Reset(d)
 }
 
+// inFire is the loc of an item that was taken out to be fired. No chunk has a number that high.
+const inFire = nearBit - 1
+
+// fired puts back what is to fire again, unless it was added or removed meanwhile. It is called with mu held.
+func (k *Clock) fired(due []Item, again []int64) {
+	for i, it := range due {
+		d := it.Deadline()
+		if d.loc != inFire {
+			continue
+		}
+		d.loc = 0
+		if again[i] > 0 && !k.stopped {
+			k.add(it, d, again[i])
+		}
+	}
+}
+
 // portion is how many items tick handles before it lets others have the lock.
 const portion = 32
 
 // tick fires what is due.
 func (k *Clock) tick() {
 	var buf [portion]Item
+	var again [portion]int64
 	k.mu.Lock()
 	if k.running || k.stopped {
 		k.mu.Unlock()
@@ -208,12 +235,16 @@ func (k *Clock) tick() {
 		if !more {
 			break
 		}
-		k.mu.Unlock()
 		for _, it := range due {
-			it.Fire(now)
+			it.Deadline().loc = inFire
 		}
-		clear(due)
+		k.mu.Unlock()
+		for i, it := range due {
+			again[i] = it.Fire(now)
+		}
 		k.mu.Lock()
+		k.fired(due, again[:])
+		clear(due)
 	}
 	k.running = false
 	if k.stopped {

@@ -34,11 +34,12 @@ type probe struct {
 	log    *[]firing
 }
 
-func (p *probe) Fire(now int64) {
+func (p *probe) Fire(now int64) int64 {
 	*p.log = append(*p.log, firing{p.id, now})
 	if p.period > 0 {
 		p.k.Add(&p.entry, now+int64(p.period), now)
 	}
+	return 0
 }
 
 // modelEntry is what the reference knows of a probe that is waiting.
@@ -161,11 +162,12 @@ type counter struct {
 	early atomic.Int64
 }
 
-func (c *counter) Fire(now int64) {
+func (c *counter) Fire(now int64) int64 {
 	if now < c.due.Load() {
 		c.early.Add(1)
 	}
 	c.n.Add(1)
+	return 0
 }
 
 // TestConcurrent has many goroutines add, move and remove in real time. It is meant for the race detector.
@@ -230,10 +232,11 @@ type stopper struct {
 	returned atomic.Bool
 }
 
-func (s *stopper) Fire(int64) {
+func (s *stopper) Fire(int64) int64 {
 	close(s.started)
 	time.Sleep(time.Second)
 	s.returned.Store(true)
+	return 0
 }
 
 func TestStopWaits(t *testing.T) {

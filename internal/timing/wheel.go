@@ -177,10 +177,12 @@ func (w *wheel) move() {
 	}
 }
 
-// forget takes out everything.
-func (w *wheel) forget() {
+// forget takes out everything and returns it.
+func (w *wheel) forget() (left []Item) {
+	left = make([]Item, 0, w.count)
 	for _, s := range w.near {
 		s.item.Deadline().loc = 0
+		left = append(left, s.item)
 	}
 	for _, c := range w.pool.chunks {
 		if c == nil {
@@ -188,7 +190,9 @@ func (w *wheel) forget() {
 		}
 		for _, it := range c.items[:c.n] {
 			it.Deadline().loc = 0
+			left = append(left, it)
 		}
 	}
 	*w = wheel{edge: w.edge}
+	return left
 }

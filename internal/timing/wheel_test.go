@@ -12,7 +12,7 @@ import (
 // stone is an Item of a test that works on a wheel without a clock.
 type stone struct{ d Deadline }
 
-func (*stone) Fire(int64)            {}
+func (*stone) Fire(int64) int64      { return 0 }
 func (s *stone) Deadline() *Deadline { return &s.d }
 
 // quarry is a wheel and its reference, a list that is searched.
