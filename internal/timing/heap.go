@@ -10,7 +10,7 @@ type near struct {
 	item Item
 }
 
-// heapKeep is the capacity below which the heap is not made smaller.
+// heapKeep is the capacity that the heap is not made smaller than.
 const heapKeep = 1024
 
 // before compares the numbers of two Adds by their distance, so that it survives the counter's wrap-around.
@@ -40,7 +40,7 @@ func (h *heap) remove(i int) {
 			h.down(i, x)
 		}
 	}
-	if c := cap(s); c > heapKeep && last < c/4 {
+	if c := cap(s); c >= 2*heapKeep && last < c/4 {
 		*h = append(make(heap, 0, c/2), s...)
 	}
 }

@@ -129,25 +129,26 @@ func (w *wheel) next() (at int64, ok bool) {
 // due takes out what is due at now, a portion of at most cap(out), in order. more says that it has to be called again,
 // also after a call that only moved items.
 func (w *wheel) due(out []Item, now int64) (due []Item, more bool) {
-	if w.moving != nil {
-		w.move()
-		return out, true
+	for steps := 2 * portion; ; {
+		if w.moving != nil {
+			if steps = w.move(steps); w.moving != nil {
+				return out, true
+			}
+		}
+		for len(w.near) > 0 && len(out) < cap(out) && w.near[0].at <= now {
+			it := w.near[0].item
+			w.remove(it.Deadline())
+			out = append(out, it)
+		}
+		if len(out) == cap(out) || len(w.near) > 0 {
+			return out, len(out) > 0
+		}
+		b := w.first()
+		if b == nil || b.min > now {
+			return out, len(out) > 0
+		}
+		w.enter(b, now)
 	}
-	for len(w.near) > 0 && len(out) < cap(out) && w.near[0].at <= now {
-		it := w.near[0].item
-		w.remove(it.Deadline())
-		out = append(out, it)
-	}
-	if len(out) > 0 || len(w.near) > 0 {
-		return out, len(out) > 0
-	}
-	b := w.first()
-	if b == nil || b.min > now {
-		return out, false
-	}
-	w.enter(b, now)
-	w.move()
-	return out, true
 }
 
 // enter moves edge into b, the first bucket. A long one is entered only as far as its items are due, a short one a bit
@@ -161,13 +162,10 @@ func (w *wheel) enter(b *bucket, now int64) {
 	w.edge, w.moving = to, b
 }
 
-// move places a portion of the items of the bucket that was entered.
-func (w *wheel) move() {
-	for range 2 * portion {
+// move places items of the bucket that was entered, one in each step, and returns how many steps are left.
+func (w *wheel) move(steps int) int {
+	for ; steps > 0 && w.moving != nil; steps-- {
 		b := w.moving
-		if b == nil {
-			return
-		}
 		it := w.pool.last(b)
 		d := it.Deadline()
 		if w.pool.remove(d.loc); b.head == 0 {
@@ -175,6 +173,7 @@ func (w *wheel) move() {
 		}
 		w.place(it, d)
 	}
+	return steps
 }
 
 // forget takes out everything and returns it.

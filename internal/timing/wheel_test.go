@@ -231,8 +231,7 @@ func TestHighestLevel(t *testing.T) {
 	q.add(end, math.MaxInt64)
 	q.add(far, 1<<62-1)
 	q.now = 1<<62 - 1
-	due, _ := q.w.due(make([]Item, 0, portion), q.now) // moves
-	due, _ = q.w.due(due, q.now)
+	due, _ := q.w.due(make([]Item, 0, portion), q.now)
 	if len(due) != 1 || due[0] != far || q.w.edge != 1<<62-1 {
 		t.Fatalf("%d are due, and the edge is at %d", len(due), q.w.edge)
 	}
@@ -255,7 +254,7 @@ func TestHeapShrinks(t *testing.T) {
 		}
 		h.remove(0)
 	}
-	if cap(h) > heapKeep {
+	if cap(h) >= 2*heapKeep {
 		t.Errorf("%d places are kept", cap(h))
 	}
 }
