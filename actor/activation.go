@@ -5,7 +5,7 @@ import "github.com/troupe-go/troupe/internal/mailbox"
 const (
 	// budget is how many messages an actor handles before others get a turn.
 	budget = 256
-	// shareEvery is after how many messages what the actor has woken is offered to other carriers.
+	// shareEvery is after how many messages what the actor has woken is offered to other carriers; a power of two.
 	shareEvery = 32
 	// gather is how many messages a batch should have before the owner takes the next one without a pause, gatherPause
 	// that pause in turns of an empty loop, about a microsecond. See refill.
@@ -56,8 +56,15 @@ func (k *carrier) turn(c *cell) (done bool) {
 			}
 		}
 		c.user(e)
-		if k.left--; k.left%shareEvery == 0 && k.pause(c) {
+		if k.left--; k.left&(shareEvery-1) == 0 && k.pause(c) {
 			break
+		}
+		if c.serving() && c.idle.window.Load() == 0 {
+			c.run = nil
+			if c.mb.LeaveAfterOne() {
+				break
+			}
+			c.run = k
 		}
 	}
 	k.inside = false

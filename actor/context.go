@@ -16,9 +16,11 @@ type Context struct{ c cell }
 
 // ok reports whether the context is used in its turn: while somebody owns the cell.
 func (x *Context) ok(method string) bool {
-	if x.c.run != nil && x.c.mb.Owned() {
-		return true
-	}
+	return x.c.run != nil && x.c.mb.Owned() || x.late(method)
+}
+
+// late logs the first use after a turn.
+func (x *Context) late(method string) bool {
 	if x.c.sys != nil && x.c.mb.Mark(markWarned) {
 		x.c.log().Warn("actor.Context used after its turn; the call did nothing", "method", method)
 	}

@@ -3,12 +3,25 @@ package actor
 import (
 	"context"
 	"fmt"
+
+	"github.com/troupe-go/troupe/internal/mailbox"
 )
 
 // Tell sends msg with this actor as the sender. It never blocks. To the zero Ref it makes a dead letter.
 func (x *Context) Tell(to Ref, msg any) {
-	if x.ok("Tell") {
+	if !x.ok("Tell") {
+		return
+	}
+	if to.n == nil || to.n.ask {
 		x.c.tell(to, envelope{msg: msg, sender: x.Self()})
+		return
+	}
+	c, by := to.n.cell(), x.c.run
+	e := envelope{msg: msg, sender: x.Self()}
+	if p := c.mb.Push(e, &c.sys.sched.chunks); p == mailbox.Wake {
+		by.wake(c)
+	} else if err := c.pushed(p, e, by); err != nil {
+		c.sys.undelivered(&e, to, err)
 	}
 }
 

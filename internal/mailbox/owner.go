@@ -102,6 +102,25 @@ func (m *Mailbox[E]) Idle(hold bool) (word uint32, ok bool) {
 	}
 }
 
+// LeaveAfterOne gives up ownership if the envelope in the inline place is all there was: what Next, Idle and Leave do in
+// several steps, in one. False: take these steps.
+func (m *Mailbox[E]) LeaveAfterOne() bool {
+	if m.place != inHand || m.head != nil || m.counted {
+		return false
+	}
+	w := m.w.Load()
+	if w&idle != owned|full {
+		return false
+	}
+	var zero E
+	m.first, m.place = zero, untouched
+	if m.w.CompareAndSwap(w, w&^(owned|full)) {
+		return true
+	}
+	m.place = spent
+	return false
+}
+
 // Leave gives up ownership if the word is still the one that Idle returned, and reports whether it did. From then on
 // the caller must not touch what is the owner's.
 func (m *Mailbox[E]) Leave(word uint32, hold bool) bool {
