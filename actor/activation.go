@@ -59,7 +59,7 @@ func (k *carrier) turn(c *cell) (done bool) {
 		if k.left--; k.left&(shareEvery-1) == 0 && k.pause(c) {
 			break
 		}
-		if c.serving() && c.idle.window.Load() == 0 {
+		if c.mb.AfterOne() && c.serving() && c.idle.window.Load() == 0 {
 			c.run = nil
 			if c.mb.LeaveAfterOne() {
 				break

@@ -131,13 +131,13 @@ func ask(ctx context.Context, to Ref, msg any) (any, error) {
 func (n *node) deliverUrgent(e envelope) {
 	if !n.ask {
 		c := n.cell()
-		switch c.mb.Push(e, &c.sys.sched.chunks) {
-		case mailbox.Wake:
+		p := c.mb.Push(e)
+		if p == mailbox.Wake {
 			c.sys.sched.enqueue(c, true)
-			return
-		case mailbox.Queued, mailbox.Long:
-			return
+		} else if err := c.pushed(p, e, nil); err != nil {
+			c.sys.undelivered(&e, Ref{n}, err)
 		}
+		return
 	}
 	n.deliver(e, nil)
 }

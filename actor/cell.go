@@ -168,7 +168,7 @@ func (c *cell) log() *slog.Logger { return c.sys.log.With("actor", c.path()) }
 // push puts an envelope into the user lane. The error says that it was not taken; its completion is still the caller's.
 // by is the carrier that the caller runs on, nil outside of actors.
 func (c *cell) push(e envelope, by *carrier) error {
-	p := c.mb.Push(e, &c.sys.sched.chunks)
+	p := c.mb.Push(e)
 	if p == mailbox.Queued && by == nil {
 		return nil
 	}
@@ -177,6 +177,9 @@ func (c *cell) push(e envelope, by *carrier) error {
 
 // pushed goes on with what became of an envelope.
 func (c *cell) pushed(p mailbox.Result, e envelope, by *carrier) error {
+	if p == mailbox.Grow {
+		p = c.mb.PushGrow(e, &c.sys.sched.chunks)
+	}
 	switch p {
 	case mailbox.Wake:
 		c.schedule(by)

@@ -18,7 +18,7 @@ func (x *Context) Tell(to Ref, msg any) {
 	}
 	c, by := to.n.cell(), x.c.run
 	e := envelope{msg: msg, sender: x.Self()}
-	if p := c.mb.Push(e, &c.sys.sched.chunks); p == mailbox.Wake {
+	if p := c.mb.Push(e); p == mailbox.Wake {
 		by.wake(c)
 	} else if err := c.pushed(p, e, by); err != nil {
 		c.sys.undelivered(&e, to, err)

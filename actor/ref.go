@@ -50,7 +50,7 @@ func (r Ref) Tell(msg any) {
 		return
 	}
 	c := r.n.cell()
-	if p := c.mb.Push(envelope{msg: msg}, &c.sys.sched.chunks); p != mailbox.Queued {
+	if p := c.mb.Push(envelope{msg: msg}); p != mailbox.Queued {
 		c.told(p, msg)
 	}
 }

@@ -41,6 +41,8 @@ const (
 	Boxed
 	// Closed: it is not in the mailbox, which takes nothing any more.
 	Closed
+	// Grow: it is not in the mailbox, since there is no room: PushGrow makes some.
+	Grow
 	// Long: it is Queued, and LongAt envelopes wait now that the owner has not taken yet, or the next time twice as many as
 	// the last time.
 	Long
@@ -50,59 +52,86 @@ const (
 const LongAt = 10_000
 
 // Push appends e. An idle mailbox takes it by one compare-and-swap: the inline place is written after that, which
-// nobody can see, because others leave the place alone while it is full, and the owner is the caller.
-func (m *Mailbox[E]) Push(e E, p *Pool[E]) Result {
-	var spare *chunk[E]
+// nobody can see, because others leave the place alone while it is full, and the owner is the caller. The pool is not
+// asked for here, so that a push that finds room touches one cache line of the actor and one of the chunk.
+func (m *Mailbox[E]) Push(e E) Result {
 	for i := 1; ; {
 		w := m.w.Load()
 		switch {
 		case w&idle == 0:
 			if m.w.CompareAndSwap(w, w|owned|full) {
 				m.first = e
-				p.put(spare)
 				return Wake
 			}
-			continue
-		case w&closed != 0:
-			p.put(spare)
-			return Closed
-		case w&boxed != 0:
-			return Boxed
+		case w&(closed|boxed) != 0:
+			return refusal(w)
 		case w&locked != 0:
 			spin(i)
 			i++
-			continue
-		}
-		if !m.w.CompareAndSwap(w, w|locked) {
-			continue
-		}
-		if w&(full|more) == 0 {
-			m.first = e
-			w |= full
-		} else {
-			if (m.tail == nil || m.tail.n == chunkLen) && spare == nil {
-				m.w.Store(w) // never use the pool with the bit on
-				spare = p.get()
-				continue
+		case m.w.CompareAndSwap(w, w|locked):
+			if w&(full|more) == 0 {
+				m.first = e
+				w |= full
+			} else if t := m.tail; t != nil && t.n < chunkLen {
+				t.e[t.n] = e
+				t.n++
+				m.n++
+				w |= more
+			} else {
+				m.w.Store(w)
+				return Grow
 			}
-			spare = m.link(e, spare)
-			w |= more
+			return m.unlock(w)
 		}
-		r := Queued
-		if m.n >= LongAt && m.n == LongAt<<m.level {
-			m.level++
-			r = Long
-		}
-		if w&(owned|held) == 0 {
-			w |= owned
-			r = Wake
-		}
-		m.w.Store(w)
-		if spare != nil {
-			p.put(spare)
-		}
-		return r
 	}
+}
+
+// PushGrow is Push for an envelope that Push had no room for.
+func (m *Mailbox[E]) PushGrow(e E, p *Pool[E]) Result {
+	spare := p.get() // never with the locked bit on
+	for i := 1; ; {
+		w := m.w.Load()
+		switch {
+		case w&(closed|boxed) != 0:
+			p.put(spare)
+			return refusal(w)
+		case w&locked != 0:
+			spin(i)
+			i++
+		case m.w.CompareAndSwap(w, w|locked):
+			if w&(full|more) == 0 {
+				m.first = e
+				w |= full
+			} else {
+				spare = m.link(e, spare)
+				w |= more
+			}
+			r := m.unlock(w)
+			p.put(spare)
+			return r
+		}
+	}
+}
+
+func refusal(w uint32) Result {
+	if w&closed != 0 {
+		return Closed
+	}
+	return Boxed
+}
+
+// unlock turns the locked bit off, after an envelope was put in; w is the word without that bit.
+func (m *Mailbox[E]) unlock(w uint32) (r Result) {
+	if m.n >= LongAt && m.n == LongAt<<m.level {
+		m.level++
+		r = Long
+	}
+	if w&(owned|held) == 0 {
+		w |= owned
+		r = Wake
+	}
+	m.w.Store(w)
+	return r
 }
 
 // link appends e to the linked chunks, with the locked bit on, and returns spare if it was not needed.

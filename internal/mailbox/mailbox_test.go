@@ -31,6 +31,14 @@ func (m *model) push(i int) Result {
 	return Wake
 }
 
+func pushTo[E any](m *Mailbox[E], e E, p *Pool[E]) Result {
+	r := m.Push(e)
+	if r == Grow {
+		r = m.PushGrow(e, p)
+	}
+	return r
+}
+
 // machine is a mailbox beside its model. n numbers what is pushed; hand is what Next gave out last.
 type machine struct {
 	mb   Mailbox[int]
@@ -53,7 +61,7 @@ func TestModel(t *testing.T) {
 
 func (m *machine) push(t *rapid.T) {
 	m.n++
-	if got, want := m.mb.Push(m.n, &m.pool), m.want.push(m.n); got != want {
+	if got, want := pushTo(&m.mb, m.n, &m.pool), m.want.push(m.n); got != want {
 		t.Fatalf("Push(%d) = %v, want %v", m.n, got, want)
 	}
 }
@@ -218,9 +226,9 @@ func TestLongOncePerDoubling(t *testing.T) {
 	var mb Mailbox[int]
 	var pool Pool[int]
 	var at []int
-	mb.Push(0, &pool) // in the inline place
+	pushTo(&mb, 0, &pool) // in the inline place
 	for i := 1; i <= 5*LongAt; i++ {
-		if mb.Push(i, &pool) == Long {
+		if pushTo(&mb, i, &pool) == Long {
 			at = append(at, i)
 		}
 	}
@@ -244,7 +252,7 @@ type worker struct {
 }
 
 func (o *worker) push(e [2]int) {
-	switch o.mb.Push(e, &o.pool) {
+	switch pushTo(&o.mb, e, &o.pool) {
 	case Wake:
 		o.activate()
 	case Boxed:

@@ -102,12 +102,12 @@ func (m *Mailbox[E]) Idle(hold bool) (word uint32, ok bool) {
 	}
 }
 
+// AfterOne reports whether Next has just given out the inline place, and nothing else is at hand.
+func (m *Mailbox[E]) AfterOne() bool { return m.place == inHand && m.head == nil && !m.counted }
+
 // LeaveAfterOne gives up ownership if the envelope in the inline place is all there was: what Next, Idle and Leave do in
-// several steps, in one. False: take these steps.
+// several steps, in one. Call it after AfterOne. False: take these steps.
 func (m *Mailbox[E]) LeaveAfterOne() bool {
-	if m.place != inHand || m.head != nil || m.counted {
-		return false
-	}
 	w := m.w.Load()
 	if w&idle != owned|full {
 		return false
