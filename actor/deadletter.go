@@ -3,12 +3,16 @@ package actor
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 )
 
 // DeadLetter is published on the event stream for each message that nobody handled: To has stopped or never was, its
 // mailbox was full, or it left the message unhandled. Reason says which. Sender is zero when unknown. A message with a
 // completion that a full mailbox refused makes no dead letter: its owner gets ErrMailboxFull. Nor do ReceiveTimeout,
 // Terminated and timer ticks, which are the runtime's own, and PoisonPill and Kill for an actor that has stopped anyway.
+//
+// Dead letters are logged, too, by type and never by content: the first 10 in a minute, and then how many more there were
+// (troupe.actor.deadLetters). System.Stats counts them. Neither limits the events.
 type DeadLetter struct {
 	Msg    any
 	To     Ref
@@ -38,8 +42,11 @@ func (s *System) undelivered(e *envelope, to Ref, reason error) {
 func (s *System) deadLetter(e *envelope, to Ref, reason error) {
 	_, again := e.msg.(DeadLetter) // a dead letter of a dead letter would go round for ever
 	full := e.done != nil && errors.Is(reason, ErrMailboxFull)
-	if !again && !full && s.events.subs.Load() != nil {
-		s.events.Publish(DeadLetter{Msg: e.msg, To: to, Sender: e.sender, Reason: reason})
+	if !again && !full {
+		s.events.letters.note(s, e, to, reason)
+		if s.events.subs.Load() != nil {
+			s.events.Publish(DeadLetter{Msg: e.msg, To: to, Sender: e.sender, Reason: reason})
+		}
 	}
 	switch {
 	case full:
@@ -65,7 +72,7 @@ func (s *System) finish(e *envelope, err error) {
 func (s *System) done(d Completion, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.Error("a Completion panicked", "error", newPanicError(v))
+			s.report(slog.LevelError, "a Completion panicked", "error", newPanicError(v))
 		}
 	}()
 	d.Done(err)

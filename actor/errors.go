@@ -38,6 +38,11 @@ var (
 	// ErrPreviousInstance ends what an instance has left open when a restart replaces it: a held completion, its
 	// Context.Context, and, as the reason of a dead letter, the result of a Context.PipeToSelf that comes later.
 	ErrPreviousInstance = errors.New("actor: belongs to the instance before the restart")
+	// ErrInside is returned by System.Terminate when the caller is code that the termination waits for. The termination
+	// has begun; wait for it on another goroutine.
+	ErrInside = errors.New("actor: called from inside an actor or shutdown task, which cannot wait for the system's end; wait on another goroutine")
+	// ErrAbandoned is the failure of a shutdown task that did not return in its phase's time.
+	ErrAbandoned = errors.New("actor: abandoned, it did not return in time")
 )
 
 // PanicError is the failure of a handler or hook that panicked. Stack is the goroutine's stack at the panic.

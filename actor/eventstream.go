@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"log/slog"
 	"reflect"
 	"slices"
 	"sync"
@@ -14,13 +15,16 @@ type EventStream struct {
 	sys  *System
 	mu   sync.Mutex // serialises changes of subs
 	subs atomic.Pointer[[]*subscription]
+
+	letters letters
 }
 
 // subscription is one ref's interest in one type.
 type subscription struct {
-	to    Ref
-	typ   reflect.Type
-	match func(any) bool
+	to      Ref
+	typ     reflect.Type
+	match   func(any) bool
+	foreign bool // match runs a predicate of the subscriber's
 }
 
 // Subscribe makes to receive every event that is a T, from now on: T is a concrete type or an interface. Events arrive
@@ -28,21 +32,34 @@ type subscription struct {
 // subscription ends with the ref, or by cancel, which may be called from any goroutine and more than once. A ref that has
 // stopped, is an ask or the zero Ref is not subscribed.
 func Subscribe[T any](ev *EventStream, to Ref) (cancel func()) {
-	return ev.subscribe(to, reflect.TypeFor[T](), func(v any) bool {
+	return ev.subscribe(to, reflect.TypeFor[T](), false, func(v any) bool {
 		_, ok := v.(T)
 		return ok
 	})
 }
 
-func (ev *EventStream) subscribe(to Ref, typ reflect.Type, match func(any) bool) (cancel func()) {
+// SubscribeIf is Subscribe for those events for which pred is true. Every call adds a subscription, because two
+// predicates cannot be compared: an event that satisfies several arrives as often. pred runs on the publisher's
+// goroutine, on several at once if need be, and sees the event before it arrives anywhere: it must be quick, must not
+// publish or tell, and must not change the event. If it panics the event does not match, which is logged. A nil pred is
+// true for every event.
+func SubscribeIf[T any](ev *EventStream, to Ref, pred func(T) bool) (cancel func()) {
+	return ev.subscribe(to, reflect.TypeFor[T](), true, func(v any) bool {
+		t, ok := v.(T)
+		return ok && (pred == nil || pred(t))
+	})
+}
+
+func (ev *EventStream) subscribe(to Ref, typ reflect.Type, foreign bool, match func(any) bool) (cancel func()) {
 	if to.n == nil || to.n.ask {
 		return func() {}
 	}
-	mine := &subscription{to, typ, match}
+	mine := &subscription{to, typ, match, foreign}
 	c := to.n.cell()
 	c.mb.Mark(markSubscribed)
 	ev.change(func(subs []*subscription) []*subscription {
-		if i := slices.IndexFunc(subs, func(s *subscription) bool { return s.to == to && s.typ == typ }); i >= 0 {
+		same := func(s *subscription) bool { return s.to == to && s.typ == typ && !s.foreign }
+		if i := slices.IndexFunc(subs, same); i >= 0 && !foreign {
 			mine = subs[i]
 			return subs
 		}
@@ -69,10 +86,22 @@ func (ev *EventStream) Publish(event any) {
 		return
 	}
 	for _, s := range *subs {
-		if s.match(event) {
+		if s.foreign && s.accepts(ev, event) || !s.foreign && s.match(event) {
 			s.to.n.deliver(envelope{msg: event}, nil)
 		}
 	}
+}
+
+// accepts asks a predicate. One that fails must hit neither the publisher nor the other subscribers.
+func (s *subscription) accepts(ev *EventStream, event any) (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			ok = false
+			ev.sys.report(slog.LevelError, "a predicate of the event stream panicked; the event does not match",
+				"subscriber", s.to.Path(), "type", s.typ.String(), "error", newPanicError(v))
+		}
+	}()
+	return s.match(event)
 }
 
 // change replaces the list by an edited copy, so that Publish reads it without a lock.

@@ -20,15 +20,36 @@ type settings struct {
 	AskTimeout   time.Duration
 	DrainTimeout time.Duration
 	PhaseTimeout time.Duration
+	Shutdown     phaseBudgets
+	DeadLetters  letterSettings
+}
+
+// phaseBudgets are how long the phases of the termination may take. In reference.conf each is phaseTimeout.
+type phaseBudgets struct{ Unbind, Drain, Brokers, Cluster, Terminate time.Duration }
+
+// of is one phase's budget.
+func (b *phaseBudgets) of(p Phase) time.Duration {
+	return [phases]time.Duration{b.Unbind, b.Drain, b.Brokers, b.Cluster, b.Terminate}[p]
+}
+
+// letterSettings say how many dead letters are logged in a window of time.
+type letterSettings struct {
+	Log    int
+	Window time.Duration
 }
 
 func defaultSettings() settings {
-	return settings{AskTimeout: 5 * time.Second, DrainTimeout: 2 * time.Second, PhaseTimeout: 5 * time.Second}
+	const phase = 5 * time.Second
+	return settings{
+		AskTimeout: 5 * time.Second, DrainTimeout: 2 * time.Second, PhaseTimeout: phase,
+		Shutdown:    phaseBudgets{phase, phase, phase, phase, phase},
+		DeadLetters: letterSettings{Log: 10, Window: time.Minute},
+	}
 }
 
 // validate names the key of what is wrong.
 func (s *settings) validate() error {
-	bad := func(key, want string, is time.Duration) error {
+	bad := func(key, want string, is any) error {
 		return &ConfigError{Path: settingsPath + "." + key, Err: fmt.Errorf("must be %s, it is %v", want, is)}
 	}
 	switch {
@@ -38,6 +59,21 @@ func (s *settings) validate() error {
 		return bad("drainTimeout", "0 or more", s.DrainTimeout)
 	case s.PhaseTimeout <= 0:
 		return bad("phaseTimeout", "positive", s.PhaseTimeout)
+	}
+	for p := range Phase(phases) {
+		if b := s.Shutdown.of(p); b <= 0 {
+			return bad("shutdown."+p.String(), "positive", b)
+		}
+	}
+	switch {
+	case s.DrainTimeout >= s.Shutdown.Drain:
+		// The drain is a part of its phase; a longer one would be cut off by it.
+		return bad("drainTimeout", fmt.Sprintf("less than %s.shutdown.drain, the %v of the phase that it is a part of",
+			settingsPath, s.Shutdown.Drain), s.DrainTimeout)
+	case s.DeadLetters.Log < 0:
+		return bad("deadLetters.log", "0 or more", s.DeadLetters.Log)
+	case s.DeadLetters.Window <= 0:
+		return bad("deadLetters.window", "positive", s.DeadLetters.Window)
 	}
 	return nil
 }

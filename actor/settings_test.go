@@ -29,24 +29,23 @@ func TestReferenceIsTheDefault(t *testing.T) {
 	if c, err = c.Resolve(); err != nil {
 		t.Fatal(err)
 	}
-	s := settings{-1, -1, -1}
+	s := settings{-1, -1, -1, phaseBudgets{-1, -1, -1, -1, -1}, letterSettings{-1, -1}}
 	if err := hocon.Decode(c, settingsPath, &s); err != nil {
 		t.Fatal(err)
 	}
 	if s != defaultSettings() {
 		t.Errorf("reference.conf says %+v, the code %+v", s, defaultSettings())
 	}
-	if n := reflect.TypeFor[settings]().NumField(); n != 3 {
+	if n := reflect.TypeFor[settings]().NumField(); n != 5 {
 		t.Errorf("%d settings: set each of them above", n)
-	}
-	if d := defaultSettings(); d.DrainTimeout >= d.PhaseTimeout { // HC-S6
-		t.Error("the drain does not fit into its phase")
 	}
 }
 
 func TestSettings(t *testing.T) {
 	s := newTestSystem(t, configured(t, `troupe.actor { askTimeout = 250, drainTimeout = 0 } , mine.key = 7`))
-	if want := (settings{250 * ms, 0, 5 * time.Second}); s.settings != want {
+	want := defaultSettings()
+	want.AskTimeout, want.DrainTimeout = 250*ms, 0
+	if s.settings != want {
 		t.Errorf("%+v, want %+v", s.settings, want)
 	}
 	if !s.Config().Has("mine.key") || !s.Config().Has("troupe.actor.phaseTimeout") {
@@ -69,6 +68,15 @@ func TestBadSettings(t *testing.T) {
 		"troupe.actor.askTimeout = 200000000 d":  "troupe.actor.askTimeout",
 		"troupe.actor.drainTimeout = -1":         "troupe.actor.drainTimeout",
 		"troupe.actor.phaseTimeout = 0s":         "troupe.actor.phaseTimeout",
+		"troupe.actor.shutdown.unbind = 0":       "troupe.actor.shutdown.unbind",
+		"troupe.actor.shutdown.drain = -1s":      "troupe.actor.shutdown.drain",
+		"troupe.actor.shutdown.brokers = 0":      "troupe.actor.shutdown.brokers",
+		"troupe.actor.shutdown.cluster = 0":      "troupe.actor.shutdown.cluster",
+		"troupe.actor.shutdown.terminate = 0":    "troupe.actor.shutdown.terminate",
+		"troupe.actor.shutdown.stop = 1s":        "troupe.actor.shutdown.stop",
+		"troupe.actor.deadLetters.log = -1":      "troupe.actor.deadLetters.log",
+		"troupe.actor.deadLetters.log = 1.5":     "troupe.actor.deadLetters.log",
+		"troupe.actor.deadLetters.window = 0":    "troupe.actor.deadLetters.window",
 		"troupe.actor.askTimout = 1s":            "troupe.actor.askTimout",
 		"troupe.actor = 1":                       "troupe.actor",
 	} {
@@ -80,5 +88,44 @@ func TestBadSettings(t *testing.T) {
 	}
 	if _, err := NewSystem("test", quiet, configured(t, "a = ${b}")); err == nil {
 		t.Error("an unresolved substitution is no error")
+	}
+}
+
+// The budget of every phase is phaseTimeout unless it has one of its own.
+func TestPhaseBudgets(t *testing.T) {
+	s := newTestSystem(t, configured(t, `troupe.actor { phaseTimeout = 3s, shutdown { brokers = 20s, unbind = 100 } }`))
+	if want := (phaseBudgets{100 * ms, 3 * time.Second, 20 * time.Second, 3 * time.Second, 3 * time.Second}); s.settings.Shutdown != want {
+		t.Errorf("%+v, want %+v", s.settings.Shutdown, want)
+	}
+}
+
+// HC-S6: the drain must fit into its phase, or it would be cut off without a word. The error names both settings.
+func TestHC_S6_drain_fits_into_its_phase(t *testing.T) {
+	if d := defaultSettings(); d.DrainTimeout >= d.Shutdown.Drain {
+		t.Error("the default drain does not fit into its phase")
+	}
+	for text, ok := range map[string]bool{
+		"drainTimeout = 5s":                       false,
+		"drainTimeout = 4999":                     true,
+		"phaseTimeout = 2s":                       false,
+		"phaseTimeout = 2s, shutdown.drain = 3s":  true,
+		"shutdown.drain = 1s":                     false,
+		"shutdown.drain = 1s, drainTimeout = 0":   true,
+		"shutdown.drain = 1m, drainTimeout = 59s": true,
+	} {
+		s, err := NewSystem("test", quiet, configured(t, "troupe.actor { "+text+" }"))
+		if s != nil {
+			terminate(t, s)
+		}
+		if ok {
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+			continue
+		}
+		var c *ConfigError
+		if !errors.As(err, &c) || c.Path != "troupe.actor.drainTimeout" || !strings.Contains(err.Error(), "troupe.actor.shutdown.drain") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -3,6 +3,9 @@ package actor
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,15 +51,18 @@ func (p Phase) String() string {
 type shutdown struct {
 	started atomic.Bool
 	mu      sync.Mutex
-	begun   int // phases that have begun, whose tasks are fixed
+	begun   int   // phases that have begun, whose tasks are fixed
+	outcome error // what Terminate returns; set before System.terminated is closed
 	tasks   [phases]map[string]func(context.Context) error
 }
 
 // OnShutdown registers a task for a phase of the termination, under a name that is unique in the phase. The tasks of a
-// phase run at the same time, each on a goroutine of its own, with a context that ends after troupe.actor.phaseTimeout;
-// the next phase begins when all have returned or that time is over. An error or panic is logged. remove, which may be
-// called more than once, takes the task back. It is an error to use a name twice, and ErrStopped when the phase has
-// begun.
+// phase run at the same time, each on a goroutine of its own, with a context that ends after the phase's budget, by
+// default 5 s (troupe.actor.shutdown, troupe.actor.phaseTimeout); the next phase begins when all have returned or that
+// time is over. A task that is still at work then is abandoned: its goroutine goes on beside the rest of the
+// termination. That, an error and a panic are logged, and Terminate returns them; nothing a task does keeps the system
+// from ending. remove takes the task back; it may be called more than once, also by the task itself. It does not end a
+// task that is running. It is an error to use a name twice, and ErrStopped when the phase has begun. It does not block.
 func (s *System) OnShutdown(p Phase, name string, task func(context.Context) error) (remove func(), err error) {
 	if int(p) >= phases {
 		return nil, fmt.Errorf("actor: shutdown task %q: %s is not a phase", name, p)
@@ -84,116 +90,78 @@ func (s *System) OnShutdown(p Phase, name string, task func(context.Context) err
 	}), nil
 }
 
-// Terminate ends the system: the shutdown phases, then every actor below /user, then those below /system. It blocks
-// until all is stopped and no goroutine of the system is left, or until ctx ends, with the context's error; the
-// termination goes on in that case. Idempotent: every call waits for the same termination. A handler that waits for the
-// end of its own system waits for itself: it must pass Context.Context, which the stop cancels, or call Terminate on a
-// goroutine of its own.
-func (s *System) Terminate(ctx context.Context) error {
-	s.beginTerminate()
-	select {
-	case <-s.terminated:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("actor: system %s is still terminating: %w", s.name, context.Cause(ctx))
-	}
+// ShutdownError says that a task of OnShutdown failed or, when Err is ErrAbandoned, did not return in its phase's time.
+// The system ends all the same. Terminate returns all of them, joined, so use errors.As.
+type ShutdownError struct {
+	Phase Phase
+	Task  string
+	Err   error
 }
 
-// Terminated is closed when the system has ended.
-func (s *System) Terminated() <-chan struct{} { return s.terminated }
-
-// beginTerminate starts the termination on a goroutine of its own; Terminate and Terminated wait for it.
-func (s *System) beginTerminate() {
-	if !s.shutdown.started.Swap(true) {
-		go s.terminate()
-	}
+// Error names phase and task.
+func (e *ShutdownError) Error() string {
+	return fmt.Sprintf("actor: shutdown task %q in phase %s: %v", e.Task, e.Phase, e.Err)
 }
 
-func (s *System) terminate() {
-	defer close(s.terminated)
-	// The termination is under nobody's context: it is the end of everything that could cancel it.
-	base := context.Background() // see above
-	for p := range Phase(phases) {
-		s.runPhase(base, p)
-	}
-	for _, g := range s.guardians {
-		g.stop()
-		<-g.look().ended
-	}
-	s.awaitQuiet(base)
-	s.awaitHelpers()
-	s.over.Store(true)
-	for _, left := range s.clock.Stop() { // asks; there is no actor that could have a timer
-		left.Fire(0)
-	}
-	s.sched.stop()
+// Unwrap returns what the task returned, its panic as a *PanicError, ErrGoexit, or ErrAbandoned.
+func (e *ShutdownError) Unwrap() error { return e.Err }
+
+// result is how a task ended.
+type result struct {
+	name string
+	err  error
 }
 
-// awaitHelpers waits for the goroutines of PipeToSelf and for shutdown tasks that were given up. Their contexts have
-// ended; one that takes no notice must not keep the system from ending.
-func (s *System) awaitHelpers() {
-	done := make(chan struct{})
-	go func() {
-		s.helpers.Wait()
-		close(done)
-	}()
-	budget := time.NewTimer(s.settings.PhaseTimeout)
-	defer budget.Stop()
-	select {
-	case <-done:
-	case <-budget.C:
-		s.log.Error("goroutines of PipeToSelf or of shutdown tasks do not return although their contexts have ended; the system ends without them",
-			"waited", s.settings.PhaseTimeout)
-	}
-}
-
-// runPhase runs the tasks of one phase and, in its phase, the drain.
-func (s *System) runPhase(base context.Context, p Phase) {
+// runPhase runs the tasks of one phase and, in its phase, the drain. Whatever the tasks do, it returns within the budget.
+func (s *System) runPhase(base context.Context, p Phase) (failed []error) {
 	d := &s.shutdown
 	d.mu.Lock()
 	d.begun = int(p) + 1
-	tasks := make(map[string]func(context.Context) error, len(d.tasks[p]))
-	for name, t := range d.tasks[p] {
-		tasks[name] = t
-	}
+	tasks := maps.Clone(d.tasks[p]) // a task may remove itself, or others, while they run
 	d.mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(base, s.settings.PhaseTimeout)
+	budget := s.settings.Shutdown.of(p)
+	ctx, cancel := context.WithTimeout(base, budget)
 	defer cancel()
-	done := make(chan string, len(tasks))
+	done := make(chan result, len(tasks))
 	for name, t := range tasks {
-		s.helpers.Add(1)
-		go func() {
-			defer s.helpers.Done()
-			defer func() { done <- name }()
-			if err := runTask(ctx, t); err != nil {
-				s.log.Warn("shutdown task failed", "phase", p.String(), "task", name, "error", err)
-			}
-		}()
+		s.helpers.Go(func() { runTask(ctx, name, t, done) })
 	}
 	if p == PhaseDrain {
 		s.drain(ctx)
 	}
+	fail := func(name string, err error) {
+		failed = append(failed, &ShutdownError{p, name, err})
+	}
 	for len(tasks) > 0 {
 		select {
-		case name := <-done:
-			delete(tasks, name)
-		case <-ctx.Done():
-			for name := range tasks {
-				s.log.Warn("shutdown task took too long; going on without it", "phase", p.String(), "task", name, "budget", s.settings.PhaseTimeout)
+		case r := <-done:
+			delete(tasks, r.name)
+			if r.err != nil {
+				s.report(slog.LevelWarn, "shutdown task failed", "phase", p.String(), "task", r.name, "error", r.err)
+				fail(r.name, r.err)
 			}
-			return
+		case <-ctx.Done():
+			for _, name := range slices.Sorted(maps.Keys(tasks)) {
+				s.report(slog.LevelWarn, "shutdown task took too long; going on without it", "phase", p.String(), "task", name, "budget", budget)
+				fail(name, ErrAbandoned)
+			}
+			return failed
 		}
 	}
+	return failed
 }
 
-func runTask(ctx context.Context, t func(context.Context) error) (err error) {
+// runTask reports how the task ended in any case: by returning, by a panic, or with its goroutine.
+func runTask(ctx context.Context, name string, t func(context.Context) error, done chan<- result) {
+	r := result{name, ErrGoexit}
+	defer func() { done <- r }()
 	defer func() {
 		if v := recover(); v != nil {
-			err = newPanicError(v)
+			r.err = newPanicError(v)
 		}
 	}()
-	return t(ctx)
+	r.err = t(ctx)
 }
 
 // drain waits for quiet actors.
@@ -205,6 +173,6 @@ func (s *System) drain(ctx context.Context) {
 	defer cancel()
 	start := time.Now()
 	if !s.awaitQuiet(ctx) {
-		s.log.Warn("actors were still busy after the drain", "waited", time.Since(start))
+		s.report(slog.LevelWarn, "actors were still busy after the drain", "waited", time.Since(start))
 	}
 }

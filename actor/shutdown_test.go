@@ -12,8 +12,31 @@ import (
 	"time"
 )
 
+// bare is bubble for a test that ends the system itself, because not all goes well there.
+func bare(t *testing.T, f func(t *testing.T, s *System, r *record), opts ...func(*SystemConfig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := NewSystem("test", append([]func(*SystemConfig){quiet}, opts...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, s, newRecord())
+		<-s.Terminated()
+	})
+}
+
+// onShutdown registers a task that must be accepted.
+func onShutdown(t *testing.T, s *System, p Phase, name string, task func(context.Context) error) (remove func()) {
+	t.Helper()
+	remove, err := s.OnShutdown(p, name, task)
+	if err != nil {
+		t.Error(err)
+	}
+	return remove
+}
+
 func TestShutdownPhases(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System, r *record) {
+	bare(t, func(t *testing.T, s *System, r *record) {
 		var out lockedBuffer
 		s.log = slog.New(slog.NewTextHandler(&out, nil))
 		mustSpawn(t, s, "a", always(&script{post: do(func(*Context) { r.add("actors stop") })}))
@@ -45,7 +68,14 @@ func TestShutdownPhases(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		terminate(t, s)
+		err := s.Terminate(t.Context())
+		for p := range Phase(phases) {
+			for _, want := range []string{`"fails" in phase ` + p.String() + ": boom", `"panics" in phase ` + p.String() + ": actor: panic: boom"} {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s is not in the outcome", want)
+				}
+			}
+		}
 		r.want(t, "0 unbind", "1 drain", "2 brokers", "3 cluster", "4 terminate", "5 actors stop")
 		for _, task := range []string{"fails", "panics"} {
 			if n := strings.Count(out.String(), "task="+task); n != phases {
@@ -79,7 +109,7 @@ func TestShutdownBadInput(t *testing.T) {
 // A task may register another in a later phase, not in its own; a task that takes too long is given up, and the actors'
 // drain is bounded too.
 func TestShutdownBudgets(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System, r *record) {
+	bare(t, func(t *testing.T, s *System, r *record) {
 		a := mustSpawn(t, s, "busy", always(&script{recv: func(ctx *Context, msg any) error {
 			pause(110 * ms)
 			ctx.Tell(ctx.Self(), msg) // never quiet
@@ -97,19 +127,24 @@ func TestShutdownBudgets(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		terminate(t, s)
+		if err := s.Terminate(t.Context()); !errors.Is(err, ErrAbandoned) || !strings.Contains(err.Error(), `"slow" in phase unbind`) {
+			t.Error(err)
+		}
 		r.add("ended")
 		r.want(t, "5000 true <nil>", "7000 registered late", "7040 ended") // and the drain of 2 s before that
 	})
 }
 
 func TestShutdownTaskThatNeverReturns(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System, r *record) {
+	bare(t, func(t *testing.T, s *System, r *record) {
 		free := make(chan struct{})
 		if _, err := s.OnShutdown(PhaseBrokers, "stuck", func(context.Context) error { <-free; return nil }); err != nil {
 			t.Error(err)
 		}
-		terminate(t, s)
+		var e *ShutdownError
+		if err := s.Terminate(t.Context()); !errors.As(err, &e) || e.Phase != PhaseBrokers || e.Task != "stuck" || e.Err != ErrAbandoned {
+			t.Error(err)
+		}
 		r.add("ended")
 		r.want(t, "10000 ended") // its budget, and as long again at the end
 		close(free)
@@ -143,16 +178,6 @@ func TestTerminate(t *testing.T) {
 		if l := r.lines(); len(l) != 9 || l[0] != "100 post" || l[8] != "100 returns" {
 			t.Errorf("%q", l)
 		}
-	})
-}
-
-// HC-C6: a handler that waits for the end of its own system by its own context does not hang.
-func TestHC_C6_terminate_in_a_handler(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System, r *record) {
-		a := mustSpawn(t, s, "a", always(&script{}))
-		a.Tell(do(func(ctx *Context) { r.add("%t", errors.Is(s.Terminate(ctx.Context()), ErrStopped)) }))
-		<-s.Terminated()
-		r.want(t, "2000 true") // after the drain, which waits for this very handler
 	})
 }
 

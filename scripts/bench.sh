@@ -3,7 +3,7 @@
 # baselines. BENCH has its flags; bench -h lists them, docs/performance.md explains them. Nothing is written without -o.
 #
 #   BENCH="-quick -o FILE"   a tenth of the work; writes FILE.json and FILE.md
-#   BENCH="-micro REGEXP"    instead: the Go benchmarks of both modules whose name matches, all without REGEXP
+#   BENCH="-micro REGEXP"    instead: the Go benchmarks whose name matches, all of them without REGEXP
 . "$(dirname "$0")/lib.sh"
 
 set -f # a regexp is no file name pattern
@@ -12,11 +12,8 @@ set -- ${BENCH:-}
 
 if [ "${1:-}" = -micro ]; then
 	[ $# -le 2 ] || die "-micro takes one regexp, and no other flag beside it: $*"
-	for module in . bench; do
-		# shellcheck disable=SC2086 # may be empty or several words
-		(cd "$module" && go test -run '^$' -bench "${2:-.}" -benchmem -timeout 60m ${TESTFLAGS:-} ./...)
-	done
-	exit 0
+	# shellcheck disable=SC2086 # may be empty or several words
+	exec go test -run '^$' -bench "${2:-.}" -benchmem -timeout 60m ${TESTFLAGS:-} ./...
 fi
 
 # Built, and not go run: the program starts itself as a worker, and FILE is seen from here.

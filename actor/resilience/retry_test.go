@@ -162,7 +162,9 @@ func TestRetryHonoursItsContext(t *testing.T) {
 			t.Errorf("%q, %v", v, err)
 		}
 		ctx, cancel = context.WithCancelCause(t.Context())
-		v, err = Retry(ctx, func(context.Context) (string, error) { cancel(errShut); return "", errBoom })
+		v, err = Retry(ctx, func(context.Context) (string, error) { cancel(errShut); return "", errBoom }, func(c *RetryConfig) {
+			c.OnRetry = func(int, error, time.Duration) { t.Error("told of a wait that is not to be") }
+		})
 		wantGaveUp(t, v, err, 1, errShut, errBoom)
 
 		// Without a wait in between the context is heeded all the same.

@@ -229,6 +229,41 @@ func TestHC_K10_stale_Terminated(t *testing.T) {
 	})
 }
 
+// A child that was stable does not make the failed starts after it look stable.
+func TestFailedStartsAfterAStableChild(t *testing.T) {
+	bubble(t, func(s *stage) {
+		s.listen(true)
+		n := 0
+		ref := s.spawn("sup", Supervise(func() actor.Actor {
+			n++
+			return &script{pre: func(*actor.Context) error {
+				if n > 1 {
+					return errBoom
+				}
+				return nil
+			}}
+		}, steady))
+		s.at(second)
+		ref.Tell(errBoom)
+		s.at(1300 * ms)
+		s.want("1000 child of sup ended: boom, 1 in a row, again true after 100ms", "1100 child of sup ended: boom, 2 in a row, again true after 200ms",
+			"1300 child of sup ended: boom, 3 in a row, again true after 400ms")
+	})
+}
+
+// Jitter may make a delay 0, which no timer takes.
+func TestDelayOfNothing(t *testing.T) {
+	bubble(t, func(s *stage) {
+		ref := s.spawn("sup", Supervise(s.worker(2), func(c *SuperviseConfig) {
+			c.Backoff = Exponential(second, second, 1)
+			c.Backoff.Random = func() float64 { return 0 }
+		}))
+		ref.Tell("a")
+		s.at(ms)
+		s.want("0 start 1 fails", "0 start 2 fails", "0 start 3", "0 a")
+	})
+}
+
 func TestMaxRestarts(t *testing.T) {
 	three := func(c *SuperviseConfig) { c.MaxRestarts = 3 }
 	bubble(t, func(s *stage) {

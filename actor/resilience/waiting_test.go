@@ -198,6 +198,20 @@ func TestBoundedSupervisorMailbox(t *testing.T) {
 	}
 }
 
+func TestDeadLetterNamesTheSender(t *testing.T) {
+	bubble(t, func(s *stage) {
+		observer, sender := actortest.NewProbe(s, s.sys), actortest.NewProbe(s, s.sys)
+		actor.Subscribe[actor.DeadLetter](s.sys.EventStream(), observer.Ref())
+		ref := s.spawn("sup", Supervise(s.worker(100), steady))
+		sender.Tell(ref, "a")
+		synctest.Wait()
+		ref.Tell(actor.PoisonPill{})
+		if d := actortest.Expect[actor.DeadLetter](observer); d.Msg != "a" || d.To != ref || d.Sender != sender.Ref() || d.Reason != actor.ErrStopped {
+			s.Errorf("%+v", d)
+		}
+	})
+}
+
 func TestDeadLetterIsNotDoubled(t *testing.T) {
 	bubble(t, func(s *stage) {
 		s.listen(false)
@@ -246,6 +260,11 @@ func TestWaitingQueue(t *testing.T) {
 				model = model[1:]
 			}
 			model = append(model, i)
+			for i, e := range w.queue[:cap(w.queue)] {
+				if e.msg != nil && (i < w.head || i >= len(w.queue)) {
+					t.Fatalf("limit %d: %v was taken out and is still kept", limit, e.msg)
+				}
+			}
 			if cap(w.queue) > 4*limit+8 {
 				t.Fatalf("limit %d: the queue has grown to %d", limit, cap(w.queue))
 			}
@@ -266,6 +285,9 @@ func TestStaleChildFetchesNothing(t *testing.T) {
 	w.fetch(w.expect(), actor.Ref{})
 	if !w.isOpen() || w.lenLocked() != 0 {
 		t.Errorf("open %v, %d waiting, want open and none", w.isOpen(), w.lenLocked())
+	}
+	if _, _, open := w.put(parked{msg: "b"}); !open || w.lenLocked() != 0 { // it would wait for the next child
+		t.Errorf("open %v, %d waiting, want a message for a child that has opened to be left to the caller", open, w.lenLocked())
 	}
 }
 

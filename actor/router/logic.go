@@ -59,6 +59,13 @@ func SmallestMailbox() Logic { return &smallestMailbox{} }
 
 type smallestMailbox struct{ next int }
 
+// Update looks at each mailbox once: a mailbox counts exactly only after somebody has asked.
+func (l *smallestMailbox) Update(routees []actor.Ref) {
+	for _, ref := range routees {
+		ref.Pending()
+	}
+}
+
 func (l *smallestMailbox) Select(_ any, routees []actor.Ref) int {
 	n := len(routees)
 	if l.next >= n {

@@ -48,6 +48,8 @@ func TestRandomReachesAllAboutEvenly(t *testing.T) {
 func TestSmallestMailboxTakesTheFewest(t *testing.T) {
 	bubble(t, func(t *testing.T, s *actor.System, r *record) {
 		p := pool(t, s, 3, r.worker, logic(router.SmallestMailbox))
+		p.Tell("first") // from here on the mailboxes count
+		r.want(t, "routee-1 first")
 		gate := make(chan struct{})
 		refs := routees(t, p)
 		for i, ref := range refs {

@@ -57,8 +57,6 @@ func (f *fn) PostStop(c *Ctx) {
 
 func of(recv func(*Ctx, any) error) Factory { return func() Receiver { return Func(recv) } }
 
-func (f *fn) make() Receiver { return f }
-
 // bubble runs f in a bubble, with the goroutine for each activation that New
 // gives there, and again with carriers and watchdog.
 func bubble(t *testing.T, f func(t *testing.T, rt *Runtime)) {

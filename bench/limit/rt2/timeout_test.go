@@ -59,7 +59,7 @@ func TestTimeoutFifteenMinutes(t *testing.T) {
 		if len(gone) > 0 {
 			t.Fatal("too early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		select {
 		case d := <-gone:

@@ -73,7 +73,8 @@ func (s *sys) BlastAll(rs []harness.Ref, n int) error {
 	return nil
 }
 
-type begin struct{ peer *actor.PID }
+// begin makes the ping actor send its first ping.
+type begin struct{}
 
 func (s *sys) PingPong(n int, armed bool) (time.Duration, int64, error) {
 	arm := func(c actor.Context) {
