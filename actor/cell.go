@@ -72,12 +72,14 @@ type rare struct {
 	stash      []envelope
 	timers     map[string]*timer
 	held       heldList
-	commands   *command  // taken, not carried out yet
-	cause      error     // why it failed or was stopped by a supervisor
-	handover   *handover // of an activation whose goroutine has ended
-	replaced   *failure  // what the restart under way is for
-	judging    *failure  // the failure of a child that is being judged
-	unsettled  []failure
+	commands   *command   // taken, not carried out yet
+	cause      error      // why it failed or was stopped by a supervisor
+	handover   *handover  // of an activation whose goroutine has ended
+	replaced   *failure   // what the restart under way is for
+	judging    *failure   // the failure of a child that is being judged
+	failing    *failure   // the last of its own, which a decision has to be about
+	round      uint32     // of the last decision about it and all its siblings, see family.decideAll
+	unsettled  []*failure // of children, that wait until it goes on itself
 	closing    *closing
 	ended      chan struct{} // closed at the end; guardians only
 }

@@ -14,6 +14,7 @@ type command struct {
 	next    *command
 	kind    commandKind
 	dir     Directive // cmdDecided
+	round   uint32    // cmdDecided: not 0 if it is for all siblings
 	from    *cell     // watcher
 	failure *failure  // cmdFailure, cmdDecided
 }
@@ -22,7 +23,7 @@ type commandKind uint8
 
 const (
 	cmdFailure   commandKind = iota // from a child
-	cmdDecided                      // by the parent
+	cmdDecided                      // by the parent, about this cell or a sibling
 	cmdSuspend                      // an ancestor has failed
 	cmdUnsuspend                    // and goes on
 	cmdWatch                        // from a watcher
@@ -136,7 +137,7 @@ func (c *cell) command(m *command) {
 	case cmdFailure:
 		c.judge(m.failure)
 	case cmdDecided:
-		c.decided(m.dir, m.failure)
+		c.decided(m)
 	case cmdSuspend:
 		c.susp++
 		c.kids().suspend(1, c.run)

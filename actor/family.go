@@ -18,6 +18,7 @@ type family struct {
 	susp        uint16
 	size        int
 	numbered    uint64
+	round       uint32 // counts the decisions about all children
 	first, last *cell
 	byName      map[string]*cell    // those that were given a name
 	budgets     map[*cell]*restarts // of those that have failed
@@ -59,7 +60,10 @@ func (f *family) add(k *cell, name string, by *carrier) error {
 	}
 	f.last = k
 	f.size++
-	k.susp = f.susp // it will be told when each of these is over
+	k.susp = f.susp   // it will be told when each of these is over
+	if f.round != 0 { // the decisions up to here are not about it
+		k.rare().round = f.round
+	}
 	k.signal(sigStart, by)
 	return nil
 }
@@ -165,6 +169,24 @@ func (f *family) each(do func(*cell)) {
 	defer f.mu.Unlock()
 	for k := f.first; k != nil; k = k.next {
 		do(k)
+	}
+}
+
+// decideAll sends a decision about one child to all of them. Each decision of that kind has a number, which a child keeps
+// when it gets the decision and puts into its failures: so the parent sees which failures are older than the last of
+// them, see cell.covered.
+func (f *family) decideAll(m command, run *carrier) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.round++; f.round == 0 {
+		f.round++
+	}
+	m.round = f.round
+	for k := f.first; k != nil; k = k.next {
+		if m.dir == Stop {
+			k.announceStop()
+		}
+		k.send(m, run)
 	}
 }
 

@@ -155,6 +155,8 @@ func endsInCompletionAtTheEnd(t *testing.T, s *System, r *record, end func()) {
 		return r.note(ctx, msg)
 	}}))
 	r.watcher(t, s, a)
+	all := make(chan struct{}) // are told before the actor begins
+	a.Tell(do(func(*Context) { <-all }))
 	for _, m := range []string{"stash", "hold"} {
 		Send(a, Envelope{Msg: m, Done: &done{r, m + "1", end}})
 		Send(a, Envelope{Msg: m, Done: &done{r, m + "2", end}})
@@ -162,6 +164,7 @@ func endsInCompletionAtTheEnd(t *testing.T, s *System, r *record, end func()) {
 	a.Tell(PoisonPill{})
 	Send(a, Envelope{Msg: "m", Done: &done{r, "left1", end}})
 	Send(a, Envelope{Msg: "m", Done: &done{r, "left2", end}})
+	close(all)
 	r.at(0)
 	r.want(t, "0 hold", "0 hold", "0 stash1 done: actor: dead letter", "0 stash2 done: actor: dead letter", "0 left1 done: actor: dead letter",
 		"0 left2 done: actor: dead letter", "0 hold2 done: actor: stopped", "0 hold1 done: actor: stopped", "0 ended a: <nil>")

@@ -10,6 +10,7 @@ type failure struct {
 	// still to judge it.
 	escalated bool
 	sup       Supervisor
+	round     uint32 // of the last decision that the failed one had got together with all its siblings
 }
 
 // fail suspends the cell and its children and asks the parent.
@@ -17,14 +18,14 @@ func (c *cell) fail(f *failure) {
 	if c.st >= stopping || c.st == failed {
 		return
 	}
-	f.from = c
+	f.from, f.round = c, c.look().round
 	if f.start {
 		c.mb.Mark(markStartFailed)
 	} else {
 		c.mb.Unmark(markStartFailed)
 	}
 	c.st = failed
-	c.rare().cause = f.err
+	c.rare().cause, c.rare().failing = f.err, f
 	c.kids().suspend(1, c.run)
 	if c.parent == nil {
 		c.log().Error("the root failed; the system terminates", "error", f.err)
@@ -35,19 +36,25 @@ func (c *cell) fail(f *failure) {
 }
 
 // judge decides about a failed child. A cell that is stopping or restarting stops its children anyway, and one that has
-// failed itself judges when, and if, it goes on.
+// failed itself judges when, and if, it goes on. A child that is being stopped together with a sibling needs no judgement.
 func (c *cell) judge(f *failure) {
 	switch {
 	case !c.kids().has(f.from) || c.st >= restarting:
 		return
 	case c.st == failed:
-		c.rare().unsettled = append(c.rare().unsettled, *f)
+		c.rare().unsettled = append(c.rare().unsettled, f)
+		return
+	case c.covered(f) && f.from.mb.Marked(markStopping):
+		c.logJudgement(f, Stop)
 		return
 	}
 	c.rare().judging = f
 	sup, d := Supervisor{}, Escalate
 	err := c.guard(inJudge, func() error {
 		sup = c.supervisorOf(f.from)
+		if err := sup.Validate(); err != nil {
+			return err
+		}
 		if sup.Decide == nil {
 			sup.Decide = DefaultDecider
 		}
@@ -55,7 +62,7 @@ func (c *cell) judge(f *failure) {
 		return nil
 	})
 	if err != nil {
-		c.log().Error("decider failed; the failure is escalated", "child", f.from.path(), "error", err)
+		c.log().Error("supervisor or decider failed; the failure is escalated", "child", f.from.path(), "error", err)
 		d = Escalate
 	}
 	c.judged(sup, d)
@@ -83,19 +90,41 @@ func (c *cell) judged(sup Supervisor, d Directive) {
 		c.log().Error("decider returned an unknown directive; the child is stopped", "child", f.from.path(), "directive", d.String())
 		d = Stop
 	}
+	all := sup.AllForOne && d != Resume // there is nothing to resume in the others
 	d = c.within(f.from, &sup, d, f.start)
 	if d == Escalate {
 		f.escalated, f.sup = true, sup
-		c.rare().unsettled = append(c.rare().unsettled, *f)
+		c.rare().unsettled = append(c.rare().unsettled, f)
 		c.fail(&failure{err: f.err, msg: f.msg})
 	} else {
-		f.from.send(command{kind: cmdDecided, dir: d, failure: f}, c.run)
+		c.carryOut(d, f, all)
 	}
+	c.logJudgement(f, d)
+}
+
+func (c *cell) logJudgement(f *failure, d Directive) {
 	level := c.log().Warn
 	if d == Stop || d == Escalate {
 		level = c.log().Error
 	}
 	level("child failed", "child", f.from.path(), "decision", d.String(), "error", f.err)
+}
+
+// covered says that a child failed before it got the last decision about all children. If that was a restart, it has
+// restarted the child, or will: once is enough, for the child and for its siblings.
+func (c *cell) covered(f *failure) bool { return f.round != c.kids().round }
+
+// carryOut tells the failed child the decision, or all children. One that a restart of all has reached, or will reach,
+// is told no more than a stop.
+func (c *cell) carryOut(d Directive, f *failure, all bool) {
+	m := command{kind: cmdDecided, dir: d, failure: f}
+	switch {
+	case d != Stop && c.covered(f):
+	case all:
+		c.kids().decideAll(m, c.run)
+	default:
+		f.from.send(m, c.run)
+	}
 }
 
 // within makes a decision one that can be carried out: what has no instance to resume is started again, and a restart
@@ -110,18 +139,25 @@ func (c *cell) within(k *cell, sup *Supervisor, d Directive, start bool) Directi
 	return d
 }
 
-// decided carries out the parent's decision on this cell, unless a stop came first.
-func (c *cell) decided(d Directive, f *failure) {
-	if c.st != failed {
-		return
+// decided carries out the parent's decision about this cell, or about a sibling and all others, unless a stop came first.
+// A decision about a failure that a restart of all has dealt with meanwhile is void.
+func (c *cell) decided(m *command) {
+	f := m.failure
+	if m.round != 0 {
+		c.rare().round = m.round
 	}
-	switch d {
-	case Stop:
+	switch own := c.look().failing; {
+	case c.st >= stopping:
+	case m.dir == Stop:
 		c.beginStop(f.err)
-	case Resume:
+	case f.from == c && (c.st != failed || own != f):
+	case m.dir == Resume:
 		c.resume()
-	default:
-		c.restart(f)
+	case c.st == failed: // for its own failure, even if it is a sibling's that was judged
+		c.restart(own)
+	case c.st == running: // along with a sibling
+		c.kids().suspend(1, c.run)
+		c.restart(&failure{from: c, err: f.err})
 	}
 }
 
@@ -133,12 +169,12 @@ func (c *cell) resume() {
 	c.kids().suspend(-1, c.run)
 	unsettled := r.unsettled
 	r.unsettled = nil
-	for i := range unsettled {
-		f := &unsettled[i]
+	for _, f := range unsettled {
 		switch {
 		case !c.kids().has(f.from):
 		case !f.escalated:
 			c.send(command{kind: cmdFailure, failure: f}, c.run)
+		case c.covered(f):
 		default:
 			d := c.within(f.from, &f.sup, Resume, f.start)
 			f.from.send(command{kind: cmdDecided, dir: d, failure: f}, c.run)

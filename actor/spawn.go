@@ -46,8 +46,8 @@ type SpawnConfig struct {
 	Supervisor *Supervisor
 }
 
-// Validate checks the bounds: Mailbox.Capacity must not be negative, and Overflow must be a known policy and needs a
-// Capacity.
+// Validate checks the bounds: Mailbox.Capacity must not be negative, Overflow must be a known policy and needs a
+// Capacity, and Supervisor must be valid.
 func (c *SpawnConfig) Validate() error {
 	switch m := c.Mailbox; {
 	case m.Capacity < 0:
@@ -56,6 +56,9 @@ func (c *SpawnConfig) Validate() error {
 		return fmt.Errorf("Mailbox.Overflow must be DropOldest, DropNewest or RejectNewest, it is %d", m.Overflow)
 	case m.Overflow != DropOldest && m.Capacity == 0:
 		return errors.New("Mailbox.Overflow needs a Mailbox.Capacity of 1 or more: an unbounded mailbox never overflows")
+	}
+	if c.Supervisor != nil {
+		return c.Supervisor.Validate()
 	}
 	return nil
 }

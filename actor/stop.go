@@ -71,7 +71,7 @@ func (c *cell) closingState() *closing {
 		return nil
 	}
 	r = c.rare()
-	r.stack, r.unsettled = nil, nil
+	r.stack, r.unsettled, r.failing = nil, nil, nil
 	r.closing = &closing{left: rest}
 	return r.closing
 }

@@ -36,17 +36,36 @@ func (d Directive) String() string {
 	return fmt.Sprintf("Directive(%d)", uint8(d))
 }
 
-// Supervisor decides about failed children, each for itself. The zero value is the default: a start that failed by
-// configuration stops the child, every other failure restarts it, at most 10 times in 60 s, then stops it.
+// Supervisor decides about failed children, each for itself unless AllForOne is set. The zero value is the default: a
+// start that failed by configuration stops the child, every other failure restarts it, at most 10 times in 60 s, then
+// stops it.
 type Supervisor struct {
 	// Decide judges one failure. It runs on the parent's goroutine and must not block. Nil is DefaultDecider. A panic in
-	// it escalates.
+	// it escalates, and so does a Supervisor that is not valid.
 	Decide func(child Ref, cause error) Directive
 	// MaxRestarts is how many restarts a child may have within Within; the failure after the last of them stops it. 0 is
 	// the default of 10, negative is without limit.
 	MaxRestarts int
 	// Within is the window that MaxRestarts is counted in. 0 is the default of 60 s, negative never forgets.
 	Within time.Duration
+	// AllForOne has a decision about one child carried out for all its siblings, for children that need each other and
+	// cannot do with one that has lost its state. Restart restarts them all, with the same cause and once even if several
+	// of them have failed: PreRestart of one that has not gets no message. A sibling finishes the message it is at, keeps
+	// its mailbox, and is left alone if it is stopping. Stop, also that of a used-up budget, stops them all. Resume and
+	// Escalate are as without it. Only the failures of a child itself count against its budget. In
+	// SpawnConfig.Supervisor it makes this child's failure that of its siblings, whatever their own Supervisor is.
+	// Default false.
+	AllForOne bool
+}
+
+// Validate refuses a Within of less than a millisecond: such a window never holds more than one failure, so it bounds
+// nothing, and what was meant had a unit. Every other value has a meaning. Spawn calls it, and the parent before each judgement.
+func (s *Supervisor) Validate() error {
+	if s.Within > 0 && s.Within < time.Millisecond {
+		return fmt.Errorf("Supervisor.Within must be 0 (60 s), negative (for ever) or at least 1ms, it is %v: it needs a unit, such as %d * time.Second",
+			s.Within, int64(s.Within))
+	}
+	return nil
 }
 
 const (
