@@ -54,7 +54,7 @@ func (s *System) logRankPanic(c *cell, e *envelope, v any) {
 
 // pushBox puts an envelope into the box of the cell.
 func (c *cell) pushBox(e envelope, by *carrier) error {
-	b := c.ext.Load().box
+	b := c.look().box
 	r, victim, dropped := b.Push(e, b.rank(c, &e), e.droppable())
 	if r == mailbox.Shut {
 		return ErrStopped
@@ -75,15 +75,15 @@ func (c *cell) pushBox(e envelope, by *carrier) error {
 
 // fromBox takes the next envelope out of the box, nil if there is none or no box.
 func (c *cell) fromBox() *envelope {
-	x := c.ext.Load()
-	if x == nil || x.box == nil {
+	b := c.look().box
+	if b == nil {
 		return nil
 	}
 	k := c.run
-	e, ok := x.box.Pop()
+	e, ok := b.Pop()
 	if !ok && c.mb.Linked() {
 		c.mb.LookIntoBox()
-		e, ok = x.box.Pop()
+		e, ok = b.Pop()
 	}
 	if !ok {
 		return nil
@@ -94,11 +94,11 @@ func (c *cell) fromBox() *envelope {
 
 // pushWait puts a message into the box when there is room.
 func (c *cell) pushWait(ctx context.Context, e envelope) error {
-	x := c.ext.Load()
-	if x == nil || x.box == nil {
+	b := c.look().box
+	if b == nil {
 		return c.push(e, nil)
 	}
-	err := x.box.PushWait(ctx, e, x.box.rank(c, &e))
+	err := b.PushWait(ctx, e, b.rank(c, &e))
 	if errors.Is(err, mailbox.ErrShut) {
 		return ErrStopped
 	}
@@ -110,8 +110,8 @@ func (c *cell) pushWait(ctx context.Context, e envelope) error {
 
 // prepend puts envelopes before everything that waits, or before what waits with the same priority.
 func (c *cell) prepend(es []envelope) {
-	if x := c.ext.Load(); x.box != nil {
-		x.box.Prepend(es, func(e *envelope) int { return x.box.rank(c, e) })
+	if b := c.look().box; b != nil {
+		b.Prepend(es, func(e *envelope) int { return b.rank(c, e) })
 		c.mb.Announce() // we are the owner, so nobody has to be woken
 		return
 	}
@@ -121,8 +121,8 @@ func (c *cell) prepend(es []envelope) {
 // shut closes the mailbox and returns what is left.
 func (c *cell) shut() []envelope {
 	rest := c.mb.Close(&c.sys.sched.chunks)
-	if x := c.ext.Load(); x != nil && x.box != nil {
-		rest = x.box.Close()
+	if b := c.look().box; b != nil {
+		rest = b.Close()
 	}
 	return rest
 }
@@ -137,5 +137,5 @@ func (s *System) noteDrop(c *cell, dropped int64) {
 		return
 	}
 	defer func() { _ = recover() }() // a logger that panics must not hit who tells
-	c.log().Warn("mailbox full: messages are dropped", "dropped", dropped, "capacity", c.ext.Load().box.Capacity)
+	c.log().Warn("mailbox full: messages are dropped", "dropped", dropped, "capacity", c.look().box.Capacity)
 }

@@ -53,19 +53,20 @@ type cell struct {
 	prev, next *cell // siblings: the parent's, with the family's lock
 }
 
-// ext is what many actors do not need.
+// ext is what many actors do not need. It has 48 bytes, which is a size class, because it is part of every actor with a
+// name.
 type ext struct {
 	name  string // empty: it is called by its number
 	kids  *family
 	watch *watches
-	rare  *rare
-	box   *box                     // of a mailbox with a bound or priorities
-	life  atomic.Pointer[lifetime] // anybody's
-	sysq  atomic.Pointer[command]  // commands that came, last first; anybody's
+	rare  atomic.Pointer[rare]
+	sysq  atomic.Pointer[command] // commands that came, last first; anybody's
 }
 
-// rare is what hardly any actor needs. It is the owner's.
+// rare is what hardly any actor needs. It is the owner's but for life.
 type rare struct {
+	life       atomic.Pointer[lifetime] // anybody's
+	box        *box                     // of a mailbox with a bound or priorities; set when the cell is made
 	supervisor *Supervisor
 	instance   uint32 // how many times an instance was replaced
 	stack      []Func
@@ -107,7 +108,7 @@ func newCell(sys *System, parent *cell, name string, newActor func() Actor, spec
 		c.rare().supervisor = &sup
 	}
 	if b := newBox(&spec.Mailbox); b != nil {
-		c.x().box = b
+		c.rare().box = b
 		c.mb.UseBox()
 	}
 	return c
@@ -126,13 +127,15 @@ func (c *cell) x() *ext {
 	}
 }
 
-// rare is the cell's rare, made if need be.
+// rare is the cell's rare, made if need be. Anybody may call it.
 func (c *cell) rare() *rare {
 	x := c.x()
-	if x.rare == nil {
-		x.rare = new(rare)
+	for {
+		if r := x.rare.Load(); r != nil {
+			return r
+		}
+		x.rare.CompareAndSwap(nil, new(rare))
 	}
-	return x.rare
 }
 
 // noRare stands for that of a cell which has none. It is only read.
@@ -142,8 +145,10 @@ var noRare rare
 
 // look is the cell's rare to read.
 func (c *cell) look() *rare {
-	if x := c.ext.Load(); x != nil && x.rare != nil {
-		return x.rare
+	if x := c.ext.Load(); x != nil {
+		if r := x.rare.Load(); r != nil {
+			return r
+		}
 	}
 	return &noRare
 }
@@ -216,16 +221,16 @@ func (c *cell) schedule(by *carrier) {
 
 // pending is about how many envelopes wait.
 func (c *cell) pending() int {
-	if x := c.ext.Load(); x != nil && x.box != nil {
-		return x.box.Len()
+	if b := c.look().box; b != nil {
+		return b.Len()
 	}
 	return c.mb.Len()
 }
 
 // anyWaiting reports whether a waiting envelope satisfies the predicate.
 func (c *cell) anyWaiting(pred func(*envelope) bool) bool {
-	if x := c.ext.Load(); x != nil && x.box != nil {
-		return x.box.Any(pred)
+	if b := c.look().box; b != nil {
+		return b.Any(pred)
 	}
 	return c.mb.Any(pred)
 }

@@ -64,9 +64,7 @@ func (c *cell) stopBy(by *carrier) {
 // announceStop cancels the lifetime. See lifetime for the order.
 func (c *cell) announceStop() {
 	c.mb.Mark(markStopping)
-	if x := c.ext.Load(); x != nil {
-		x.life.Load().end(ErrStopped)
-	}
+	c.look().life.Load().end(ErrStopped)
 }
 
 // nextCommand takes the first of the commands, nil if there is none. They are taken one by one, so that an interruption
@@ -76,7 +74,7 @@ func (c *cell) nextCommand() *command {
 	if x == nil {
 		return nil
 	}
-	if x.rare == nil || x.rare.commands == nil {
+	if c.look().commands == nil {
 		if x.sysq.Load() == nil {
 			return nil
 		}
@@ -88,8 +86,9 @@ func (c *cell) nextCommand() *command {
 			m = next
 		}
 	}
-	m := x.rare.commands
-	x.rare.commands, m.next = m.next, nil
+	r := c.look()
+	m := r.commands
+	r.commands, m.next = m.next, nil
 	return m
 }
 

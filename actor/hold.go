@@ -107,7 +107,7 @@ func (l *lifetime) end(cause error) {
 // first sets its mark and then cancels what it finds, here it is stored first and then the mark is looked at; one of
 // the two sees the other.
 func (c *cell) lifetime() context.Context {
-	at := &c.x().life
+	at := &c.rare().life
 	for {
 		if l := at.Load(); l != nil {
 			return l.ctx
@@ -123,8 +123,8 @@ func (c *cell) lifetime() context.Context {
 
 // endLifetime cancels the context of the outgoing instance.
 func (c *cell) endLifetime(cause error) {
-	if x := c.ext.Load(); x != nil {
-		x.life.Swap(nil).end(cause)
+	if r := c.look(); r != &noRare {
+		r.life.Swap(nil).end(cause)
 	}
 }
 

@@ -334,12 +334,19 @@ func TestPipeToSelfAtTheEnd(t *testing.T) {
 }
 
 func TestPipeToSelfThatNeverReturns(t *testing.T) {
-	bubble(t, func(t *testing.T, s *System, r *record) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := NewSystem("test", quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRecord()
 		free := make(chan struct{})
 		a := mustSpawn(t, s, "a", always(&script{}))
 		a.Tell(do(func(ctx *Context) { ctx.PipeToSelf(func(context.Context) (any, error) { <-free; return nil, nil }) }))
 		r.at(0)
-		terminate(t, s)
+		if err := s.Terminate(t.Context()); !errors.Is(err, ErrAbandoned) {
+			t.Errorf("Terminate: %v", err)
+		}
 		r.add("ended")
 		r.want(t, "5000 ended")
 		close(free)

@@ -100,7 +100,7 @@ func (c *cell) tellEnd() {
 		}
 		x.watch = nil
 	}
-	if r := x.rare; r != nil {
+	if r := x.rare.Load(); r != nil {
 		r.closing, r.replaced = nil, nil
 		if r.ended != nil { // a guardian: System.Spawn may still be on its way to a family that is closed
 			close(r.ended)
