@@ -45,7 +45,7 @@ func TestTenRestartsInSixtySeconds(t *testing.T) {
 	})
 }
 
-func TestBudgetSettings(t *testing.T) {
+func TestHC_V11_budget_settings(t *testing.T) {
 	for _, c := range []struct {
 		sup    Supervisor
 		every  time.Duration
