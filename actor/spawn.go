@@ -92,8 +92,8 @@ func (c *cell) spawnChild(name string, newActor func() Actor, opts []func(*Spawn
 	if c.st >= restarting || c.stopAsked {
 		return Ref{}, c.spawnError(name, ErrStopped)
 	}
-	if x := c.x(); x.kids == nil {
-		x.kids = &family{susp: c.susp}
+	if x := c.x(); x.kids.Load() == nil {
+		x.kids.Store(&family{susp: c.susp})
 	}
 	return c.spawn(name, newActor, opts, c.run)
 }

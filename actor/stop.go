@@ -107,5 +107,5 @@ func (c *cell) tellEnd() {
 			return
 		}
 	}
-	x.kids = nil
+	x.kids.Store(nil)
 }
