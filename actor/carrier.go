@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 )
@@ -13,12 +14,14 @@ import (
 // for itself, the slot and a batch from the queue, the watchdog can take back.
 type carrier struct {
 	sched *scheduler
-	cell  *cell      // it runs
-	e     *envelope  // the current message, &none if there is none
-	own   Completion // its mark, if the runtime sent it
-	err   error      // what its handler returned, while its completion runs
-	taken bool       // it was stashed, forwarded or held
-	self  bool       // the cell told itself something since it last took from its mailbox
+	cell  *cell           // it runs
+	e     *envelope       // the current message, &none if there is none
+	own   Completion      // its mark, if the runtime sent it
+	err   error           // what its handler returned, while its completion runs
+	ctx   context.Context // that came with it, nil for none
+	after func(error)     // of the MessageHook, while the handler runs
+	taken bool            // it was stashed, forwarded or held
+	self  bool            // the cell told itself something since it last took from its mailbox
 	// inside: foreign code may be running; guard then knows that it did not return.
 	inside   bool
 	left     int   // of the activation's budget
@@ -69,7 +72,7 @@ func (s *scheduler) newCarrier() *carrier {
 
 func (k *carrier) recycle() {
 	k.none, k.boxed = envelope{}, envelope{}
-	k.cell, k.own, k.err, k.resume = nil, nil, nil, nil
+	k.cell, k.own, k.err, k.resume, k.ctx, k.after = nil, nil, nil, nil, nil, nil
 	clear(k.batch[:])
 	k.sched.pool.Put(k)
 }

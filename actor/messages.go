@@ -12,7 +12,7 @@ func (x *Context) Tell(to Ref, msg any) {
 	if !x.ok("Tell") {
 		return
 	}
-	if to.n == nil || to.n.ask {
+	if to.n == nil || to.n.ask || x.c.run.ctx != nil {
 		x.c.tell(to, envelope{msg: msg, sender: x.Self()})
 		return
 	}
@@ -30,6 +30,9 @@ func (c *cell) tell(to Ref, e envelope) {
 	if to.n == nil {
 		c.sys.undelivered(&e, to, ErrNoRecipient)
 		return
+	}
+	if !to.n.ask {
+		e.carry(c.run.ctx)
 	}
 	to.n.deliver(e, c.run)
 }
@@ -96,7 +99,7 @@ func (x *Context) PipeToSelf(f func(context.Context) (any, error)) {
 	if !x.ok("PipeToSelf") {
 		return
 	}
-	c, mark, ctx := &x.c, &pipeMark{x.c.look().instance}, x.Context()
+	c, mark, ctx := &x.c, &pipeMark{x.c.look().instance, x.c.run.ctx}, x.Context()
 	c.sys.helpers.Add(1)
 	go func() {
 		defer c.sys.helpers.Done()
