@@ -59,10 +59,14 @@ func (c *cell) pushBox(e envelope, by *carrier) error {
 	if r == mailbox.Shut {
 		return ErrStopped
 	}
-	if (r == mailbox.Taken || r == mailbox.Evicted) && c.mb.Announce() {
+	if r != mailbox.Full && c.mb.Announce() {
 		c.schedule(by)
 	}
-	if r == mailbox.Taken {
+	switch r {
+	case mailbox.Grown:
+		c.noteLong()
+		return nil
+	case mailbox.Taken:
 		return nil
 	}
 	c.sys.noteDrop(c, dropped)
@@ -92,10 +96,10 @@ func (c *cell) fromBox() *envelope {
 	return &k.boxed
 }
 
-// pushWait puts a message into the box when there is room.
+// pushWait puts a message into the box when there is room. What no bound applies to does not wait.
 func (c *cell) pushWait(ctx context.Context, e envelope) error {
 	b := c.look().box
-	if b == nil {
+	if b == nil || b.Capacity == 0 || !e.droppable() {
 		return c.push(e, nil)
 	}
 	err := b.PushWait(ctx, e, b.rank(c, &e))
@@ -108,10 +112,18 @@ func (c *cell) pushWait(ctx context.Context, e envelope) error {
 	return err
 }
 
-// prepend puts envelopes before everything that waits, or before what waits with the same priority.
+// prepend puts envelopes before everything that waits, or before what waits with the same priority. The priority function
+// is asked before the box is locked: it may tell this actor something.
 func (c *cell) prepend(es []envelope) {
 	if b := c.look().box; b != nil {
-		b.Prepend(es, func(e *envelope) int { return b.rank(c, e) })
+		var ranks []int
+		if b.priority != nil {
+			ranks = make([]int, len(es))
+			for i := range es {
+				ranks[i] = b.rank(c, &es[i])
+			}
+		}
+		b.Prepend(es, ranks)
 		c.mb.Announce() // we are the owner, so nobody has to be woken
 		return
 	}

@@ -56,8 +56,8 @@ type cell struct {
 // ext is what many actors do not need. It has 48 bytes, which is a size class, because it is part of every actor with a
 // name.
 type ext struct {
-	name  string // empty: it is called by its number
-	kids  *family
+	name  string                 // empty: it is called by its number
+	kids  atomic.Pointer[family] // set by the owner; whoever looks for what does not stop reads it too
 	watch *watches
 	rare  atomic.Pointer[rare]
 	sysq  atomic.Pointer[command] // commands that came, last first; anybody's
@@ -156,7 +156,7 @@ func (c *cell) look() *rare {
 // kids is the family, nil if the cell never had a child.
 func (c *cell) kids() *family {
 	if x := c.ext.Load(); x != nil {
-		return x.kids
+		return x.kids.Load()
 	}
 	return nil
 }

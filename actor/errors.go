@@ -41,7 +41,8 @@ var (
 	// ErrInside is returned by System.Terminate when the caller is code that the termination waits for. The termination
 	// has begun; wait for it on another goroutine.
 	ErrInside = errors.New("actor: called from inside an actor or shutdown task, which cannot wait for the system's end; wait on another goroutine")
-	// ErrAbandoned is the failure of a shutdown task that did not return in its phase's time.
+	// ErrAbandoned is the failure of a shutdown task that did not return in its phase's time, and wrapped by the outcome of
+	// a termination that ended without actors or goroutines that did not return.
 	ErrAbandoned = errors.New("actor: abandoned, it did not return in time")
 )
 

@@ -71,12 +71,14 @@ func (c *cast) want(name string, want ...string) {
 	delete(c.log, name)
 }
 
-// tell tells one of them: an error makes it fail, a function runs in its turn, a duration takes that long.
+// tell tells one of them and waits until all is quiet: an error makes it fail, a function runs in its turn, a duration
+// takes that long.
 func (c *cast) tell(name string, msgs ...any) {
 	ref := c.kid(name)
 	for _, m := range msgs {
 		ref.Tell(m)
 	}
+	synctest.Wait()
 }
 
 func (c *cast) member(name string) func() Actor { return func() Actor { return &castMember{c, name} } }
@@ -137,8 +139,8 @@ func TestAllForOne_restart(t *testing.T) {
 		c := newCast(t, s, allForOne(), "x", "y", "z")
 		refs := []Ref{c.kid("x"), c.kid("y"), c.kid("z")}
 		c.tell("y", 10*ms, "y1") // is at a message when x fails, and has another one
-		c.tell("x", errBoom, "x1")
 		c.tell("z", "z1")
+		c.tell("x", errBoom, "x1")
 		c.want("x", "ends: boom, at boom", "again: boom", "x1")
 		c.want("y")
 		c.want("z", "z1", "ends: boom, at <nil>", "again: boom")
@@ -179,7 +181,6 @@ func TestAllForOne_stop_cancels_the_handlers_context(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
 		c := newCast(t, s, allForOne(), "x", "y")
 		c.tell("y", do(func(ctx *Context) { <-ctx.Context().Done() }))
-		synctest.Wait()
 		c.tell("x", fault{Stop, "enough"})
 		c.want("y", "stops")
 	})
@@ -206,7 +207,6 @@ func TestAllForOne_budget(t *testing.T) {
 		c := newCast(t, s, sup, "x", "y")
 		for _, name := range []string{"x", "y", "x", "y"} {
 			c.tell(name, errBoom)
-			synctest.Wait()
 		}
 		again := slices.Repeat([]string{"again"}, 4)
 		for _, name := range []string{"x", "y"} {
@@ -288,7 +288,6 @@ func TestAllForOne_two_fail_at_once(t *testing.T) {
 				g.parent.Tell(do(func(*Context) { pause(10 * ms) }))
 				synctest.Wait()
 				g.tell(x, fault{c.first, "ex"})
-				synctest.Wait()
 				g.tell(y, fault{c.second, "ey"})
 				r.at(10 * ms)
 				for name, want := range c.want {
@@ -306,7 +305,6 @@ func TestAllForOne_two_fail_at_once(t *testing.T) {
 				// Later failures are judged as ever.
 				g.tell(x, fault{Restart, "later"})
 				g.tell(z, "z1")
-				synctest.Wait()
 				if judged != c.judged+1 {
 					t.Errorf("%d judgements after one more failure", judged-c.judged)
 				}
@@ -345,7 +343,6 @@ func TestAllForOne_second_failure_escalates(t *testing.T) {
 				c.parent.Tell(do(func(*Context) { pause(10 * ms) }))
 				synctest.Wait()
 				c.tell("x", fault{Restart, "ex"})
-				synctest.Wait()
 				c.tell("y", fault{Escalate, "ey"}, "y1")
 				r.at(10 * ms)
 				if d == Restart {
@@ -377,7 +374,6 @@ func TestAllForOne_below_a_failed_parent(t *testing.T) {
 		c.forget()
 		c.tell("x", func(*Context) error { pause(10 * ms); return errBoom })
 		c.tell("y", func(*Context) error { pause(20 * ms); return errBoom })
-		synctest.Wait()
 		c.parent.Tell(errors.New("the parent's"))
 		r.at(time.Second)
 		for name, at := range map[string]string{"x": "", "y": "", "z": "<nil>"} {
@@ -399,7 +395,6 @@ func TestAllForOne_leaves_the_stopping_alone(t *testing.T) {
 		}))
 		c.tell("y", PoisonPill{})
 		c.tell("z", 5*ms, PoisonPill{}, "lost") // its stop is a message, which waits in the mailbox and is kept
-		synctest.Wait()
 		c.tell("x", errBoom)
 		r.at(20 * ms)
 		c.want("x", "ends: boom, at boom", "again: boom")
@@ -419,7 +414,6 @@ func TestAllForOne_stop_meanwhile_wins(t *testing.T) {
 		})
 		synctest.Wait()
 		c.tell("x", errBoom)
-		synctest.Wait() // z waits for its child
 		c.kid("z").n.cell().stop()
 		r.at(20 * ms)
 		c.want("w", "ends: boom, at <nil>", "again: boom")
@@ -440,7 +434,6 @@ func TestAllForOne_starting_and_restarting_siblings(t *testing.T) {
 			spawnKid(ctx, "slow", always(&script{post: do(func(*Context) { pause(10 * ms) })}))
 		}))
 		c.tell("y", errBoom) // restarts all, itself after 10
-		synctest.Wait()
 		c.want("y", "ends: boom, at boom")
 		c.tell("x", errors.New("the second"))
 		c.tell("y", "y1")
@@ -483,7 +476,6 @@ func TestAllForOne_start_fails(t *testing.T) {
 		}))
 		synctest.Wait()
 		c.tell("x", errBoom)
-		synctest.Wait()
 		if n != 5 { // the first, that with x, three of its own
 			t.Errorf("%d starts of y, want 5", n)
 		}
@@ -527,7 +519,6 @@ func TestAllForOne_stash_holds_timers(t *testing.T) {
 		}))
 		synctest.Wait()
 		c.tell("x", errBoom)
-		synctest.Wait()
 		c.tell("y", "y1")
 		r.at(100 * ms)
 		c.want("y", "ends: boom, at <nil>", "again: boom", "y1")
@@ -562,7 +553,6 @@ func TestHC_V3_no_child_outlives_a_restart(t *testing.T) {
 		kid := c.kid("x")
 		r.deadLetters(t, s)
 		c.tell("x", 10*ms, "lost")
-		synctest.Wait()
 		c.parent.Tell(func(*Context) error { return errBoom })
 		r.at(20 * ms)
 		c.want("x", "10ms", "stops", "starts")

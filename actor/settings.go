@@ -20,6 +20,7 @@ type settings struct {
 	AskTimeout   time.Duration
 	DrainTimeout time.Duration
 	PhaseTimeout time.Duration
+	StopTimeout  time.Duration
 	Shutdown     phaseBudgets
 	DeadLetters  letterSettings
 }
@@ -41,7 +42,7 @@ type letterSettings struct {
 func defaultSettings() settings {
 	const phase = 5 * time.Second
 	return settings{
-		AskTimeout: 5 * time.Second, DrainTimeout: 2 * time.Second, PhaseTimeout: phase,
+		AskTimeout: 5 * time.Second, DrainTimeout: 2 * time.Second, PhaseTimeout: phase, StopTimeout: 10 * time.Second,
 		Shutdown:    phaseBudgets{phase, phase, phase, phase, phase},
 		DeadLetters: letterSettings{Log: 10, Window: time.Minute},
 	}
@@ -59,6 +60,8 @@ func (s *settings) validate() error {
 		return bad("drainTimeout", "0 or more", s.DrainTimeout)
 	case s.PhaseTimeout <= 0:
 		return bad("phaseTimeout", "positive", s.PhaseTimeout)
+	case s.StopTimeout <= 0:
+		return bad("stopTimeout", "positive", s.StopTimeout)
 	}
 	for p := range Phase(phases) {
 		if b := s.Shutdown.of(p); b <= 0 {

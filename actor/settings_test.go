@@ -29,14 +29,14 @@ func TestReferenceIsTheDefault(t *testing.T) {
 	if c, err = c.Resolve(); err != nil {
 		t.Fatal(err)
 	}
-	s := settings{-1, -1, -1, phaseBudgets{-1, -1, -1, -1, -1}, letterSettings{-1, -1}}
+	s := settings{-1, -1, -1, -1, phaseBudgets{-1, -1, -1, -1, -1}, letterSettings{-1, -1}}
 	if err := hocon.Decode(c, settingsPath, &s); err != nil {
 		t.Fatal(err)
 	}
 	if s != defaultSettings() {
 		t.Errorf("reference.conf says %+v, the code %+v", s, defaultSettings())
 	}
-	if n := reflect.TypeFor[settings]().NumField(); n != 5 {
+	if n := reflect.TypeFor[settings]().NumField(); n != 6 {
 		t.Errorf("%d settings: set each of them above", n)
 	}
 }
@@ -68,6 +68,7 @@ func TestBadSettings(t *testing.T) {
 		"troupe.actor.askTimeout = 200000000 d":  "troupe.actor.askTimeout",
 		"troupe.actor.drainTimeout = -1":         "troupe.actor.drainTimeout",
 		"troupe.actor.phaseTimeout = 0s":         "troupe.actor.phaseTimeout",
+		"troupe.actor.stopTimeout = 0":           "troupe.actor.stopTimeout",
 		"troupe.actor.shutdown.unbind = 0":       "troupe.actor.shutdown.unbind",
 		"troupe.actor.shutdown.drain = -1s":      "troupe.actor.shutdown.drain",
 		"troupe.actor.shutdown.brokers = 0":      "troupe.actor.shutdown.brokers",

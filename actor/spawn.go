@@ -20,7 +20,7 @@ const (
 )
 
 // Mailbox configures an actor's mailbox. The default is unbounded and first in, first out; a warning is logged when 10 000
-// messages wait in it, and at each doubling from there. Terminated, ReceiveTimeout, timer ticks, PoisonPill, Kill and what
+// messages wait in one without a bound, and at each doubling from there. Terminated, ReceiveTimeout, timer ticks, PoisonPill, Kill and what
 // comes back from the stash are exempt from the bound: they are taken even if it is exceeded, and never evicted. The
 // mailbox outlives a restart, with what waits in it. What a bound drops is logged, counted by System.Stats, and a dead
 // letter or the error of its Completion. A sender that is not an actor may wait for room by Ref.TellWait.
@@ -30,10 +30,11 @@ type Mailbox struct {
 	// Overflow is what happens at the bound. Default DropOldest.
 	Overflow Overflow
 	// Priority ranks messages: lower numbers are handled first, equal ones in the order they came. It is called once for
-	// each message, on the sender's goroutine, by several at a time, and must not block; a message that it panics about
-	// gets the lowest priority and a log line. PoisonPill, Kill, Terminated and timer ticks are ranked too;
-	// ReceiveTimeout is always last. What is unstashed comes before what waits with the same rank. The cost of a message
-	// grows with the number of different ranks that wait. Default nil: no priorities.
+	// each message, on the sender's goroutine, by several at a time, and again on the actor's for one that comes back
+	// from the stash. It must not block; a message that it panics about gets the lowest priority and a log line.
+	// PoisonPill, Kill, Terminated and timer ticks are ranked too; ReceiveTimeout is always last. What is unstashed comes
+	// before what waits with the same rank. The cost of a message grows with the number of different ranks that wait.
+	// Default nil: no priorities.
 	Priority func(msg any) int
 }
 
@@ -91,8 +92,8 @@ func (c *cell) spawnChild(name string, newActor func() Actor, opts []func(*Spawn
 	if c.st >= restarting || c.stopAsked {
 		return Ref{}, c.spawnError(name, ErrStopped)
 	}
-	if x := c.x(); x.kids == nil {
-		x.kids = &family{susp: c.susp}
+	if x := c.x(); x.kids.Load() == nil {
+		x.kids.Store(&family{susp: c.susp})
 	}
 	return c.spawn(name, newActor, opts, c.run)
 }

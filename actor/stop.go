@@ -110,5 +110,5 @@ func (c *cell) tellEnd() {
 			return
 		}
 	}
-	x.kids = nil
+	x.kids.Store(nil)
 }

@@ -88,7 +88,8 @@ func NewSystem(name string, opts ...func(*SystemConfig)) (*System, error) {
 
 func (s *System) newGuardian(parent *cell, name string, newActor func() Actor) *cell {
 	g := newCell(s, parent, name, newActor, nil)
-	g.x().kids, g.rare().ended = new(family), make(chan struct{})
+	g.x().kids.Store(new(family))
+	g.rare().ended = make(chan struct{})
 	return g
 }
 

@@ -14,7 +14,9 @@ import (
 // Terminate ends the system: the shutdown phases, then every actor below /user, then those below /system. It blocks
 // until all is stopped and no goroutine of the system is left, or until ctx ends, with the context's error; the
 // termination goes on in that case. Idempotent: every call waits for the same termination and has the same outcome. When
-// the system has ended, the error is nil, or joins a *ShutdownError for each task that failed or was abandoned.
+// the system has ended, the error is nil, or joins a *ShutdownError for each task that failed or was abandoned, and an
+// error that wraps ErrAbandoned and names the actors, if any, that did not stop within troupe.actor.stopTimeout (10 s)
+// because a handler, a hook or a Completion of theirs did not return: all others have stopped then.
 //
 // Code that the termination waits for cannot wait for the termination: called from a handler, a hook, a shutdown task, a
 // Completion or a function of PipeToSelf, Terminate only begins it and returns ErrInside at once, whatever ctx is. That
@@ -56,20 +58,25 @@ func (s *System) terminate() {
 	for p := range Phase(phases) {
 		failed = append(failed, s.runPhase(base, p)...)
 	}
-	for _, g := range s.guardians {
-		g.stop()
-		<-g.look().ended
+	stuck := s.stopActors()
+	if stuck != nil {
+		failed = append(failed, stuck)
+	} else {
+		s.awaitQuiet(base)
 	}
-	s.awaitQuiet(base)
 	if err := s.awaitHelpers(); err != nil {
 		failed = append(failed, err)
 	}
 	s.over.Store(true)
 	s.events.letters.close(s)
-	for _, left := range s.clock.Stop() { // asks; there is no actor that could have a timer
-		left.Fire(0)
+	for _, left := range s.clock.Stop() {
+		if ask, ok := left.(*promise); ok { // the rest is deadlines of actors that do not stop
+			ask.Fire(0)
+		}
 	}
-	s.sched.stop()
+	if stuck == nil {
+		s.sched.stop() // else those that are stuck may come back, and end
+	}
 	s.shutdown.outcome = errors.Join(failed...)
 }
 

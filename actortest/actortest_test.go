@@ -120,7 +120,7 @@ func TestFailuresSayWhatCameAndWhatShould(t *testing.T) {
 			"stopped probe": {func(p *actortest.Probe) {
 				p.Ref().Tell(actor.PoisonPill{})
 				p.Watch(p.Ref())
-			}, "did not answer within 50ms"},
+			}, "the probe has stopped"},
 		} {
 			if got := said(t, sys, c.f); !strings.Contains(got, c.want) {
 				t.Errorf("%s: %q, want %q in it", name, got, c.want)

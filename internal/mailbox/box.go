@@ -31,6 +31,9 @@ const (
 	Full
 	// Shut: it was refused because the actor is gone.
 	Shut
+	// Grown: it is in the box, which has no bound, and LongAt envelopes wait, or the next time twice as many as the last
+	// time.
+	Grown
 )
 
 // ErrShut is returned by PushWait for a box whose actor is gone.
@@ -47,8 +50,17 @@ type Box[E any] struct {
 	bounded int // droppable ones waiting
 	n       int
 	dropped int64
-	tiers   []*tier[E] // by rank, lowest number first; without priorities there is one at most
-	waiters []chan struct{}
+	tiers   []*tier[E]   // by rank, lowest number first; without priorities there is one at most
+	waiters []*waiter[E] // first come first; there are none while there is room
+	level   uint8        // how many times Grown was returned
+}
+
+// waiter is an envelope that waits for room with who pushed it.
+type waiter[E any] struct {
+	e    E
+	rank int
+	over chan struct{} // closed when it is in the box, or never will be
+	err  error
 }
 
 // tier is what waits with the same rank, oldest first.
@@ -72,6 +84,10 @@ func (b *Box[E]) Push(e E, rank int, droppable bool) (r BoxResult, victim E, dro
 	}
 	if !droppable || b.Capacity == 0 || b.bounded < b.Capacity {
 		b.add(e, rank, droppable)
+		if b.Capacity == 0 && b.n >= LongAt<<b.level {
+			b.level++
+			return Grown, victim, 0
+		}
 		return Taken, victim, 0
 	}
 	b.dropped++
@@ -140,47 +156,46 @@ func (b *Box[E]) trim(i int) {
 }
 
 // PushWait is Push for a droppable envelope that waits for room instead of overflowing. It returns the error of ctx or
-// ErrShut if it was not taken. Those who wait are served in their order, but a Push may come between.
+// ErrShut if it was not taken. Room that Pop makes is for those who wait, in the order they came: Pop itself puts their
+// envelope in, so that nobody who pushes at that moment can take their turn.
 func (b *Box[E]) PushWait(ctx context.Context, e E, rank int) error {
-	for {
-		b.mu.Lock()
-		if b.closed {
-			b.mu.Unlock()
-			return ErrShut
-		}
-		if b.Capacity == 0 || b.bounded < b.Capacity {
-			b.add(e, rank, true)
-			b.mu.Unlock()
-			return nil
-		}
-		room := make(chan struct{}, 1)
-		b.waiters = append(b.waiters, room)
+	b.mu.Lock()
+	switch {
+	case b.closed:
 		b.mu.Unlock()
-		select {
-		case <-room:
-		case <-ctx.Done():
-			b.giveUp(room)
-			return context.Cause(ctx)
-		}
+		return ErrShut
+	case b.Capacity == 0 || b.bounded < b.Capacity:
+		b.add(e, rank, true)
+		b.mu.Unlock()
+		return nil
 	}
-}
-
-// giveUp takes a waiter off the list; one that had been called already calls the next in its place.
-func (b *Box[E]) giveUp(room chan struct{}) {
+	w := &waiter[E]{e: e, rank: rank, over: make(chan struct{})}
+	b.waiters = append(b.waiters, w)
+	b.mu.Unlock()
+	select {
+	case <-w.over:
+		return w.err
+	case <-ctx.Done():
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if i := slices.Index(b.waiters, room); i >= 0 {
-		b.waiters = slices.Delete(b.waiters, i, i+1)
-		return
+	i := slices.Index(b.waiters, w)
+	if i < 0 { // its turn came first
+		return w.err
 	}
-	b.callWaiter()
+	b.waiters = slices.Delete(b.waiters, i, i+1)
+	return context.Cause(ctx)
 }
 
-func (b *Box[E]) callWaiter() {
-	if len(b.waiters) > 0 && b.bounded < b.Capacity {
-		b.waiters[0] <- struct{}{}
-		b.waiters = slices.Delete(b.waiters, 0, 1)
+// admit gives the room there is to the first of those who wait.
+func (b *Box[E]) admit() {
+	if len(b.waiters) == 0 {
+		return
 	}
+	w := b.waiters[0]
+	b.waiters = slices.Delete(b.waiters, 0, 1)
+	b.add(w.e, w.rank, true)
+	close(w.over)
 }
 
 // Pop takes out the first envelope of the highest priority.
@@ -196,18 +211,22 @@ func (b *Box[E]) Pop() (e E, ok bool) {
 	b.n--
 	if s.droppable {
 		b.bounded--
-		b.callWaiter()
+		b.admit()
 	}
 	return s.e, true
 }
 
 // Prepend puts envelopes before those of their rank, in their order. They were accepted once, so the bound does not
-// apply to them any more: they are neither counted nor evicted.
-func (b *Box[E]) Prepend(es []E, rank func(*E) int) {
+// apply to them any more: they are neither counted nor evicted. ranks is as long as es, or nil if all have rank 0.
+func (b *Box[E]) Prepend(es []E, ranks []int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := len(es) - 1; i >= 0; i-- {
-		b.tier(rank(&es[i])).q.pushFront(slot[E]{es[i], false})
+		rank := 0
+		if ranks != nil {
+			rank = ranks[i]
+		}
+		b.tier(rank).q.pushFront(slot[E]{es[i], false})
 	}
 	b.n += len(es)
 }
@@ -244,7 +263,8 @@ func (b *Box[E]) Close() (rest []E) {
 		}
 	}
 	for _, w := range b.waiters {
-		w <- struct{}{}
+		w.err = ErrShut
+		close(w.over)
 	}
 	b.tiers, b.waiters, b.n, b.bounded = nil, nil, 0, 0
 	return rest

@@ -100,7 +100,11 @@ func TestBoxModel(t *testing.T) {
 				for range rapid.IntRange(0, 4).Draw(t, "n") {
 					es = append(es, make1(t))
 				}
-				got.Prepend(es, func(b *parcel) int { return b.rank })
+				var ranks []int
+				for _, b := range es {
+					ranks = append(ranks, b.rank)
+				}
+				got.Prepend(es, ranks)
 				for i := len(es) - 1; i >= 0; i-- {
 					b := es[i]
 					b.droppable = false

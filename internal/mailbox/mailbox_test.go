@@ -256,7 +256,7 @@ func (o *worker) push(e [2]int) {
 	case Wake:
 		o.activate()
 	case Boxed:
-		if r, _, _ := o.box.Push(e, 0, true); r != Taken {
+		if r, _, _ := o.box.Push(e, 0, true); r != Taken && r != Grown {
 			o.t.Error("the box did not take it")
 		}
 		if o.mb.Announce() {
