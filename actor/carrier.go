@@ -33,6 +33,7 @@ type carrier struct {
 	mark    atomic.Bool // set by the watchdog, cleared at each pick
 	loose   atomic.Bool // not counted in scheduler.active
 	retired atomic.Bool
+	epoch   epoch
 
 	batchState atomic.Uint32 // next<<8 | length, or busy
 	batch      [batchLen]*cell
@@ -201,6 +202,7 @@ func (k *carrier) leave() bool {
 // retire hands over what the carrier still has.
 func (k *carrier) retire() {
 	k.retired.Store(true)
+	k.epoch.close(k.sched)
 	k.share()
 	for c := k.takeBatch(); c != nil; c = k.takeBatch() {
 		k.sched.enqueue(c, true)
@@ -223,9 +225,13 @@ func (k *carrier) pick() *cell {
 	if c == nil {
 		if c = k.takeBatch(); c == nil {
 			if c = k.dequeue(); c == nil {
+				k.epoch.close(s)
 				return nil
 			}
 		}
+	}
+	if k.epoch.open.Load() != 0 {
+		k.age()
 	}
 	if s.some.Load() {
 		if n := s.active.Load(); n < s.max && s.search.Load() == 0 {
@@ -238,6 +244,16 @@ func (k *carrier) pick() *cell {
 		s.alarm(k)
 	}
 	return c
+}
+
+// age is called before each activation while an epoch is open. It must not stay open through a long handler, so the
+// watchdog has to be awake.
+func (k *carrier) age() {
+	if k.epoch.uses++; k.epoch.uses >= epochUses {
+		k.epoch.close(k.sched)
+	} else if !k.sched.dog.on.Load() {
+		k.sched.alarm(k)
+	}
 }
 
 // linger waits a little for work, since starting a goroutine costs more. One carrier at a time does.

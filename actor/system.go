@@ -73,7 +73,7 @@ func NewSystem(name string, opts ...func(*SystemConfig)) (*System, error) {
 	}
 	s := &System{name: name, log: sc.Logger, hook: sc.Hook, config: config, settings: settings, clock: timing.New(), terminated: make(chan struct{})}
 	s.events = &EventStream{sys: s}
-	s.sched.start()
+	s.sched.start(s.clock)
 	s.root = s.newGuardian(nil, "", func() Actor { return rootGuardian{} })
 	s.user = s.newGuardian(s.root, "user", func() Actor { return guardian{} })
 	s.guardians = []*cell{s.user, s.newGuardian(s.root, "system", func() Actor { return guardian{} }), s.root}
