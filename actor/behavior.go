@@ -9,7 +9,7 @@ const stashKeep = 16
 // stashCurrent parks the current message with everything that travels with it.
 func (c *cell) stashCurrent() error {
 	k := c.run
-	if c.phase != inReceive || k.taken {
+	if k == nil || c.phase != inReceive || k.taken {
 		return ErrStashOutside
 	}
 	r := c.rare()

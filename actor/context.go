@@ -27,8 +27,24 @@ func (x *Context) late(method string) bool {
 	return false
 }
 
-// handling reports whether the context is used by a handler in its turn, so that there is a current message.
-func (x *Context) handling(method string) bool { return x.ok(method) && x.c.phase == inReceive }
+// current is the carrier that runs the actor, nil if the context is not used in its turn. The field is read once, and
+// what it says is compared with what the carrier says: a goroutine that has kept the Context may come here while the turn
+// ends or another begins, and must neither crash nor get at the message of another actor.
+func (x *Context) current(method string) *carrier {
+	if k := x.c.run; k != nil && k.cell == &x.c && x.c.mb.Owned() {
+		return k
+	}
+	x.late(method)
+	return nil
+}
+
+// handling is current for a handler, so that there is a current message; nil in hooks.
+func (x *Context) handling(method string) *carrier {
+	if k := x.current(method); k != nil && x.c.phase == inReceive {
+		return k
+	}
+	return nil
+}
 
 // Self is the actor's ref.
 func (x *Context) Self() Ref { return x.c.ref() }
@@ -63,10 +79,11 @@ func (x *Context) Parent() Ref {
 // Sender is who sent the current message: an actor that used Context.Tell, Forward's original sender, an ask. It is the
 // zero Ref when nobody is known, in hooks, and for signals.
 func (x *Context) Sender() Ref {
-	if !x.ok("Sender") {
+	k := x.current("Sender")
+	if k == nil {
 		return Ref{}
 	}
-	return x.c.run.e.sender
+	return k.e.sender
 }
 
 // Spawn starts a child under a name. The ref is valid at once; the child's PreStart runs beside the caller, and what is

@@ -9,14 +9,15 @@ import (
 
 // Tell sends msg with this actor as the sender. It never blocks. To the zero Ref it makes a dead letter.
 func (x *Context) Tell(to Ref, msg any) {
-	if !x.ok("Tell") {
+	by := x.current("Tell")
+	if by == nil {
 		return
 	}
 	if to.n == nil || to.n.ask || x.c.run.ctx != nil {
 		x.c.tell(to, envelope{msg: msg, sender: x.Self()})
 		return
 	}
-	c, by := to.n.cell(), x.c.run
+	c := to.n.cell()
 	e := envelope{msg: msg, sender: x.Self()}
 	if p := c.mb.Push(e); p == mailbox.Wake {
 		by.wake(c)
@@ -50,10 +51,10 @@ func (x *Context) Reply(msg any) { x.Tell(x.Sender(), msg) }
 // Forward sends the current message on with its original sender and hands its completion over: what this handler
 // returns counts for its own supervision, but no longer for the completion. To the zero Ref it makes a dead letter.
 func (x *Context) Forward(to Ref) {
-	if !x.handling("Forward") {
+	k := x.handling("Forward")
+	if k == nil {
 		return
 	}
-	k := x.c.run
 	e := *k.e
 	k.e.done, k.taken = nil, true
 	x.c.tell(to, e)
@@ -64,11 +65,14 @@ func (x *Context) Forward(to Ref) {
 // forwarded before. A held completion that is still open when the actor stops is ended with ErrStopped, and one that
 // is open when a restart replaces the instance with ErrPreviousInstance: nobody is left who would end it.
 func (x *Context) Hold() Completion {
-	if !x.ok("Hold") || x.c.run.e.done == nil {
+	k := x.current("Hold")
+	if k == nil {
 		return nil
 	}
-	k := x.c.run
 	d := k.e.done
+	if d == nil {
+		return nil
+	}
 	k.e.done, k.taken = nil, true
 	return x.c.rare().held.hold(d)
 }
@@ -76,10 +80,10 @@ func (x *Context) Hold() Completion {
 // Unhandled says that the actor does not know the current message: it becomes a dead letter with ErrUnhandled, and an
 // ask ends with that error. ReceiveTimeout and Terminated may be left unhandled without a trace.
 func (x *Context) Unhandled() {
-	if !x.handling("Unhandled") {
+	k := x.handling("Unhandled")
+	if k == nil {
 		return
 	}
-	k := x.c.run
 	e := *k.e
 	k.e.done = nil
 	switch k.own.(type) {

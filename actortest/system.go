@@ -21,8 +21,7 @@ const terminateWithin = 10 * time.Second
 // so they may replace it. It fails the test at once when the system does not start.
 func NewSystem(tb testing.TB, opts ...func(*actor.SystemConfig)) *actor.System {
 	tb.Helper()
-	w := &testWriter{tb: tb}
-	logger := slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	logger, w := newLogger(tb)
 	all := append([]func(*actor.SystemConfig){func(c *actor.SystemConfig) { c.Logger = logger }}, opts...)
 	sys, err := actor.NewSystem("test", all...)
 	if err != nil {
@@ -38,6 +37,12 @@ func NewSystem(tb testing.TB, opts ...func(*actor.SystemConfig)) *actor.System {
 		w.end()
 	})
 	return sys
+}
+
+// newLogger logs to the test, everything.
+func newLogger(tb testing.TB) (*slog.Logger, *testWriter) {
+	w := &testWriter{tb: tb}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})), w
 }
 
 // testWriter writes a log to the test, and nowhere once the test has ended: a late line would panic.
