@@ -71,8 +71,8 @@ func (e *envelope) drop() {
 // tracer's span. It is context.Background if none came, in hooks, and for ReceiveTimeout, Terminated and timer ticks. It
 // never ends; what ends with the actor is Context.
 func (x *Context) MessageContext() context.Context {
-	if x.ok("MessageContext") && x.c.run.ctx != nil {
-		return x.c.run.ctx
+	if k := x.current("MessageContext"); k != nil && k.ctx != nil {
+		return k.ctx
 	}
 	return context.Background() // as documented
 }
@@ -80,8 +80,8 @@ func (x *Context) MessageContext() context.Context {
 // Carry replaces the context of the current message: from here to the end of the handler it is what MessageContext and
 // Log use, and what is told brings it along, if ctx comes from WithLog. In hooks it lasts to the end of the hook.
 func (x *Context) Carry(ctx context.Context) {
-	if x.ok("Carry") {
-		x.c.run.ctx = travels(ctx)
+	if k := x.current("Carry"); k != nil {
+		k.ctx = travels(ctx)
 	}
 }
 

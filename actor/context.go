@@ -60,8 +60,8 @@ func (x *Context) Context() context.Context { return x.c.lifetime() }
 // attributes of that. A goroutine that the handler starts may use the logger, but not call Log.
 func (x *Context) Log() *slog.Logger {
 	log := x.c.log()
-	if x.c.mb.Owned() && x.c.run != nil && x.c.run.ctx != nil {
-		for _, a := range logAttrs(x.c.run.ctx) {
+	if k := x.c.run; k != nil && k.cell == &x.c && k.ctx != nil && x.c.mb.Owned() {
+		for _, a := range logAttrs(k.ctx) {
 			log = log.With(a)
 		}
 	}
