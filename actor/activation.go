@@ -59,7 +59,7 @@ func (k *carrier) turn(c *cell) (done bool) {
 		if k.left--; k.left&(shareEvery-1) == 0 && k.pause(c) {
 			break
 		}
-		if c.mb.AfterOne() && c.serving() && c.idle.window.Load() == 0 {
+		if c.mb.AfterOne() && c.serving() && (c.idle.window.Load() == 0 || c.releaseQuick()) {
 			c.run = nil
 			if c.mb.LeaveAfterOne() {
 				break
@@ -114,7 +114,7 @@ func (k *carrier) giveUp(c *cell, hold bool) bool {
 		return false
 	}
 	if c.idle.window.Load() != 0 {
-		c.settleIdle()
+		c.releaseIdle()
 	}
 	c.run = nil
 	if c.mb.Leave(word, hold) {

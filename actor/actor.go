@@ -1,5 +1,7 @@
 package actor
 
+import "context"
+
 // Actor handles messages, one at a time. Receive is called on the actor's own goroutine only; it may block, which
 // delays this actor and no other. A returned error or a panic is a failure and goes to the parent's Supervisor; an
 // error made by Reject refuses the one message and is no failure. msg is whatever the sender told: the runtime never
@@ -87,7 +89,8 @@ type Answerer interface {
 
 // Envelope is a message with what travels beside it. Sender may be zero, Done may be nil.
 type Envelope struct {
-	Msg    any
-	Sender Ref
-	Done   Completion
+	Msg     any
+	Sender  Ref
+	Done    Completion
+	Context context.Context // its values come with the message if it is one of WithLog; may be nil
 }

@@ -17,6 +17,7 @@ type promise struct {
 	node
 	state atomic.Uint32
 	sys   *System
+	ctx   context.Context // that travels, nil for none
 	due   timing.Deadline
 	wake  chan struct{} // has room for the one token that a promise ever sends
 	value any
@@ -101,7 +102,7 @@ func ask(ctx context.Context, to Ref, msg any) (any, error) {
 		return nil, context.Cause(ctx)
 	}
 	sys := to.n.system()
-	p := &promise{sys: sys, wake: sys.wakes.get()}
+	p := &promise{sys: sys, ctx: travels(ctx), wake: sys.wakes.get()}
 	p.ask = true
 	_, deadline := ctx.Deadline()
 	if !deadline {

@@ -21,6 +21,7 @@ func (c *cell) stashCurrent() error {
 		e.done = k.own
 		e.seen()
 	}
+	e.carry(k.ctx)
 	r.stash = append(r.stash, e)
 	k.e.done, k.taken = nil, true
 	return nil

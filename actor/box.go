@@ -34,7 +34,7 @@ func (b *box) rank(c *cell, e *envelope) (rank int) {
 	if b.priority == nil {
 		return 0
 	}
-	if _, ok := e.done.(*idleMark); ok {
+	if _, ok := e.mark().(*idleMark); ok {
 		return lowest
 	}
 	defer func() {

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 )
@@ -13,12 +14,14 @@ import (
 // for itself, the slot and a batch from the queue, the watchdog can take back.
 type carrier struct {
 	sched *scheduler
-	cell  *cell      // it runs
-	e     *envelope  // the current message, &none if there is none
-	own   Completion // its mark, if the runtime sent it
-	err   error      // what its handler returned, while its completion runs
-	taken bool       // it was stashed, forwarded or held
-	self  bool       // the cell told itself something since it last took from its mailbox
+	cell  *cell           // it runs
+	e     *envelope       // the current message, &none if there is none
+	own   Completion      // its mark, if the runtime sent it
+	err   error           // what its handler returned, while its completion runs
+	ctx   context.Context // that came with it, nil for none
+	after func(error)     // of the MessageHook, while the handler runs
+	taken bool            // it was stashed, forwarded or held
+	self  bool            // the cell told itself something since it last took from its mailbox
 	// inside: foreign code may be running; guard then knows that it did not return.
 	inside   bool
 	left     int   // of the activation's budget
@@ -30,6 +33,7 @@ type carrier struct {
 	mark    atomic.Bool // set by the watchdog, cleared at each pick
 	loose   atomic.Bool // not counted in scheduler.active
 	retired atomic.Bool
+	epoch   epoch
 
 	batchState atomic.Uint32 // next<<8 | length, or busy
 	batch      [batchLen]*cell
@@ -69,7 +73,7 @@ func (s *scheduler) newCarrier() *carrier {
 
 func (k *carrier) recycle() {
 	k.none, k.boxed = envelope{}, envelope{}
-	k.cell, k.own, k.err, k.resume = nil, nil, nil, nil
+	k.cell, k.own, k.err, k.resume, k.ctx, k.after = nil, nil, nil, nil, nil, nil
 	clear(k.batch[:])
 	k.sched.pool.Put(k)
 }
@@ -198,6 +202,7 @@ func (k *carrier) leave() bool {
 // retire hands over what the carrier still has.
 func (k *carrier) retire() {
 	k.retired.Store(true)
+	k.epoch.close(k.sched)
 	k.share()
 	for c := k.takeBatch(); c != nil; c = k.takeBatch() {
 		k.sched.enqueue(c, true)
@@ -220,9 +225,13 @@ func (k *carrier) pick() *cell {
 	if c == nil {
 		if c = k.takeBatch(); c == nil {
 			if c = k.dequeue(); c == nil {
+				k.epoch.close(s)
 				return nil
 			}
 		}
+	}
+	if k.epoch.open.Load() != 0 {
+		k.age()
 	}
 	if s.some.Load() {
 		if n := s.active.Load(); n < s.max && s.search.Load() == 0 {
@@ -235,6 +244,16 @@ func (k *carrier) pick() *cell {
 		s.alarm(k)
 	}
 	return c
+}
+
+// age is called before each activation while an epoch is open. It must not stay open through a long handler, so the
+// watchdog has to be awake.
+func (k *carrier) age() {
+	if k.epoch.uses++; k.epoch.uses >= epochUses {
+		k.epoch.close(k.sched)
+	} else if !k.sched.dog.on.Load() {
+		k.sched.alarm(k)
+	}
 }
 
 // linger waits a little for work, since starting a goroutine costs more. One carrier at a time does.

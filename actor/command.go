@@ -13,10 +13,11 @@ const (
 type command struct {
 	next    *command
 	kind    commandKind
-	dir     Directive // cmdDecided
-	round   uint32    // cmdDecided: not 0 if it is for all siblings
-	from    *cell     // watcher
-	failure *failure  // cmdFailure, cmdDecided
+	dir     Directive     // cmdDecided
+	round   uint32        // cmdDecided: not 0 if it is for all siblings
+	from    *cell         // watcher
+	ended   chan struct{} // cmdAwait
+	failure *failure      // cmdFailure, cmdDecided
 }
 
 type commandKind uint8
@@ -28,6 +29,7 @@ const (
 	cmdUnsuspend                    // and goes on
 	cmdWatch                        // from a watcher
 	cmdUnwatch                      // from a watcher
+	cmdAwait                        // from Ref.Stop
 )
 
 // send puts a command into the system lane; false when the cell is gone. It may have taken the command all the same if
@@ -104,7 +106,7 @@ func (c *cell) signals() {
 		return
 	}
 	c.sealIdle() // what follows may take its time, and is not the last message's
-	c.run.e = &c.run.none
+	c.run.e, c.run.ctx = &c.run.none, nil
 	for c.todo != 0 && c.st != gone {
 		switch {
 		case c.todo&uint8(sigStart) != 0:
@@ -145,6 +147,8 @@ func (c *cell) command(m *command) {
 		c.kids().suspend(-1, c.run)
 	case cmdWatch:
 		c.watches().by.add(m.from)
+	case cmdAwait:
+		c.watches().wait = append(c.watches().wait, m.ended)
 	case cmdUnwatch:
 		if w := c.x().watch; w != nil {
 			w.by.remove(m.from)

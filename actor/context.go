@@ -10,7 +10,7 @@ import (
 
 // Context is what an actor has of the runtime while it handles a message or runs a hook. It is valid only on the
 // actor's own goroutine, inside hooks and Receive. Used after its turn, for example by a goroutine that the handler
-// started, a method does nothing but log a warning, once per actor; Self, System, Context and Log may be used anywhere. No
+// started, a method does nothing but log a warning, once per actor; Self, System and Context may be used anywhere. No
 // method blocks.
 type Context struct{ c cell }
 
@@ -56,8 +56,17 @@ func (x *Context) System() *System { return x.c.sys }
 // Meant for the I/O of a handler. It never has a deadline.
 func (x *Context) Context() context.Context { return x.c.lifetime() }
 
-// Log is the system's logger with the actor's path, and nothing of any message.
-func (x *Context) Log() *slog.Logger { return x.c.log() }
+// Log is the system's logger with the actor's path and, while a message is handled that came with a context of WithLog, the
+// attributes of that. A goroutine that the handler starts may use the logger, but not call Log.
+func (x *Context) Log() *slog.Logger {
+	log := x.c.log()
+	if k := x.c.run; k != nil && k.cell == &x.c && k.ctx != nil && x.c.mb.Owned() {
+		for _, a := range logAttrs(k.ctx) {
+			log = log.With(a)
+		}
+	}
+	return log
+}
 
 // Parent is the ref of the parent.
 func (x *Context) Parent() Ref {

@@ -26,9 +26,7 @@ func (s *System) undelivered(e *envelope, to Ref, reason error) {
 		if e.own() {
 			return // the one it was for is gone
 		}
-		if _, ok := e.done.(*pipeMark); ok {
-			e.done = nil
-		}
+		e.drop()
 	}
 	switch e.msg.(type) {
 	case PoisonPill, Kill:

@@ -1,5 +1,7 @@
 package actor
 
+import "context"
+
 // envelope is one entry of the user lane. What the runtime itself puts there has a done of one of the types below; told
 // messages have the completion that came with them, which usually is none.
 type envelope struct {
@@ -24,7 +26,10 @@ type (
 	// tickSeen is one that came out of the stash.
 	tickSeen struct{}
 	// pipeMark is the result of PipeToSelf for an instance.
-	pipeMark struct{ instance uint32 }
+	pipeMark struct {
+		instance uint32
+		ctx      context.Context
+	}
 )
 
 // Done of the runtime's own envelopes does nothing.
@@ -45,10 +50,18 @@ func (tickSeen) Done(error) {}
 // Done does nothing.
 func (*pipeMark) Done(error) {}
 
+// mark is done without a context around it.
+func (e *envelope) mark() Completion {
+	if d, ok := e.done.(*carried); ok {
+		return d.inner
+	}
+	return e.done
+}
+
 // own says whether the envelope is a signal of the runtime's own: never lost to a bound, never a dead letter. The result
 // of PipeToSelf is an ordinary message in both respects.
 func (e *envelope) own() bool {
-	switch e.done.(type) {
+	switch e.mark().(type) {
 	case *idleMark, deathMark, deathSeen, tickMark, tickSeen:
 		return true
 	}
@@ -67,7 +80,7 @@ func (e *envelope) droppable() bool {
 // counts says whether handling the envelope is activity in the sense of the receive timeout.
 func (e *envelope) counts() bool {
 	if e.done != nil {
-		switch e.done.(type) {
+		switch e.mark().(type) {
 		case *idleMark, deathMark, deathSeen:
 			return false
 		}

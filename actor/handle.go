@@ -18,13 +18,16 @@ func (c *cell) user(e *envelope) {
 	}
 	var err error
 	c.phase = inReceive
+	if h := c.sys.hook; h != nil {
+		c.hookBefore(h)
+	}
 	if c.became {
 		err = c.behave(e.msg)
 	} else {
 		err = c.actor.Receive(c.context(), e.msg)
 	}
 	c.phase = ours
-	if err != nil || e.done != nil || k.own != nil || c.stopAsked {
+	if err != nil || e.done != nil || k.own != nil || k.ctx != nil || k.after != nil || c.stopAsked {
 		c.handled(err)
 	}
 }
@@ -39,7 +42,15 @@ func (c *cell) behave(msg any) error {
 // carrier, so that a handler cannot pass it on. False: the envelope is void.
 func (c *cell) admit(e *envelope) bool {
 	k := c.run
+	if d, ok := e.done.(*carried); ok {
+		k.ctx, e.done = d.ctx, d.inner
+	}
 	switch d := e.done.(type) {
+	case nil:
+		return true
+	case *promise:
+		k.ctx = d.ctx
+		return true
 	case *idleMark:
 		if !c.idleDue(d) {
 			return false
@@ -62,6 +73,7 @@ func (c *cell) admit(e *envelope) bool {
 			c.sys.undelivered(e, c.ref(), ErrPreviousInstance)
 			return false
 		}
+		k.ctx = d.ctx
 	default:
 		return true
 	}
@@ -78,7 +90,7 @@ func (c *cell) control(e *envelope) bool {
 	}
 	msg, done := e.msg, *e
 	c.endTick()
-	k.e, k.own = &k.none, nil
+	k.e, k.own, k.ctx = &k.none, nil, nil
 	switch msg.(type) {
 	case PoisonPill:
 		c.sys.finish(&done, nil)
@@ -96,6 +108,11 @@ func (c *cell) control(e *envelope) bool {
 // returned nil: its reply may come by another way.
 func (c *cell) handled(err error) {
 	k := c.run
+	if k.after != nil {
+		c.phase = inReceive
+		c.hookAfter(err)
+		c.phase = ours
+	}
 	if d := k.e.done; d != nil && !(err == nil && isAsk(d)) {
 		k.err = err
 		c.phase = inSettle
@@ -111,7 +128,7 @@ func (c *cell) afterMessage(err error) {
 	k := c.run
 	msg := k.e.msg
 	c.endTick()
-	k.e, k.own = &k.none, nil
+	k.e, k.own, k.ctx = &k.none, nil, nil
 	switch {
 	case c.stopAsked:
 		if err != nil && !Rejected(err) {

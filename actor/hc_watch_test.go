@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -355,6 +356,58 @@ func TestStopOrder(t *testing.T) {
 		r.want(t, "1 kid post", "1 event: kid stopped", "1 post", "1 dead stash", "1 dead queued", "1 event: a stopped", "1 ended a")
 		if s.events.subs.Load() == nil || len(*s.events.subs.Load()) != 2 {
 			t.Error("the subscription of the stopped actor is left")
+		}
+	})
+}
+
+// TestGracefulStop waits for what was told before, for PostStop and for children, and is hard when the time is up.
+func TestGracefulStop(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		parent := func() Actor {
+			return &script{
+				pre: do(func(ctx *Context) {
+					spawnKid(ctx, "kid", always(&script{post: do(func(*Context) { pause(10 * ms); r.add("kid ends") })}))
+				}),
+				recv: r.note,
+				post: do(func(*Context) { pause(5 * ms); r.add("post") }),
+			}
+		}
+		a := mustSpawn(t, s, "a", parent)
+		a.Tell(20 * ms)
+		a.Tell("m")
+		if a.Stopping() {
+			t.Error("not yet")
+		}
+		if err := a.Stop(t.Context()); err != nil || !a.Stopping() {
+			t.Error(err, a.Stopping())
+		}
+		r.want(t, "20 slow", "20 m", "30 kid ends", "35 post")
+		r.add("ended")
+		if err := a.Stop(t.Context()); err != nil {
+			t.Errorf("a second time: %v", err)
+		}
+
+		b := mustSpawn(t, s, "b", always(&script{recv: r.note, post: do(func(*Context) { r.add("b ends") })}))
+		b.Tell(20 * ms)
+		b.Tell("dropped")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*ms)
+		defer cancel()
+		if err := b.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		r.add("gave up")
+		c := mustSpawn(t, s, "c", always(&script{recv: r.note, post: do(func(*Context) { r.add("c ends") })}))
+		c.Tell("dropped")
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := c.Stop(over); !errors.Is(err, context.Canceled) { // no time at all
+			t.Error(err)
+		}
+		r.at(time.Second)
+		want := []string{"20 slow", "20 m", "30 kid ends", "35 post", "35 ended", "45 gave up", "45 c ends", "55 slow", "55 b ends"}
+		r.want(t, want...)
+		if err := (Ref{}).Stop(t.Context()); !errors.Is(err, ErrNoRecipient) || !(Ref{}).Stopping() {
+			t.Error(err)
 		}
 	})
 }

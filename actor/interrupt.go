@@ -1,6 +1,9 @@
 package actor
 
-import "runtime/debug"
+import (
+	"context"
+	"runtime/debug"
+)
 
 // phase is what foreign code the owner is running. Foreign code may panic, and it may end its goroutine by
 // runtime.Goexit, as a failing assertion in a test does; the actor must survive both, with every step of its life taken
@@ -25,9 +28,11 @@ const (
 
 // handover is what the next activation needs of one that foreign code has ended.
 type handover struct {
-	e   envelope
-	own Completion
-	err error
+	e     envelope
+	own   Completion
+	err   error
+	ctx   context.Context
+	after func(error)
 }
 
 // guard runs user code and turns a panic into an error.
@@ -65,7 +70,7 @@ func (k *carrier) guard() {
 		k.resume = newPanicError(v)
 		return
 	}
-	c.rare().handover = &handover{*k.e, k.own, k.err}
+	c.rare().handover = &handover{*k.e, k.own, k.err, k.ctx, k.after}
 	if c.phase == ours {
 		c.phase = inOurs
 	}
@@ -77,7 +82,7 @@ func (k *carrier) guard() {
 func (k *carrier) takeOver(c *cell) {
 	h := c.rare().handover
 	c.rare().handover = nil
-	k.boxed, k.own, k.err = h.e, h.own, h.err
+	k.boxed, k.own, k.err, k.ctx, k.after = h.e, h.own, h.err, h.ctx, h.after
 	k.e = &k.boxed
 	k.resume = ErrGoexit
 }

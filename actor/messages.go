@@ -13,8 +13,8 @@ func (x *Context) Tell(to Ref, msg any) {
 	if by == nil {
 		return
 	}
-	if to.n == nil || to.n.ask {
-		x.c.tell(to, envelope{msg: msg, sender: x.Self()})
+	if to.n == nil || to.n.ask || by.ctx != nil {
+		x.c.tell(by, to, envelope{msg: msg, sender: x.Self()})
 		return
 	}
 	c := to.n.cell()
@@ -27,12 +27,15 @@ func (x *Context) Tell(to Ref, msg any) {
 }
 
 // tell sends an envelope from the cell's own turn.
-func (c *cell) tell(to Ref, e envelope) {
+func (c *cell) tell(by *carrier, to Ref, e envelope) {
 	if to.n == nil {
 		c.sys.undelivered(&e, to, ErrNoRecipient)
 		return
 	}
-	to.n.deliver(e, c.run)
+	if !to.n.ask {
+		e.carry(by.ctx)
+	}
+	to.n.deliver(e, by)
 }
 
 // stopRef tells ref a PoisonPill.
@@ -54,7 +57,7 @@ func (x *Context) Forward(to Ref) {
 	}
 	e := *k.e
 	k.e.done, k.taken = nil, true
-	x.c.tell(to, e)
+	x.c.tell(k, to, e)
 }
 
 // Hold takes the completion out of the current message, for work that ends later than the handler: whoever does the
@@ -100,7 +103,7 @@ func (x *Context) PipeToSelf(f func(context.Context) (any, error)) {
 	if !x.ok("PipeToSelf") {
 		return
 	}
-	c, mark, ctx := &x.c, &pipeMark{x.c.look().instance}, x.Context()
+	c, mark, ctx := &x.c, &pipeMark{x.c.look().instance, x.c.run.ctx}, x.Context()
 	c.sys.helpers.Add(1)
 	go func() {
 		defer c.sys.helpers.Done()

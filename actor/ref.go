@@ -2,6 +2,7 @@ package actor
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"unsafe"
 
@@ -85,7 +86,9 @@ func Send(to Ref, e Envelope) {
 		}
 		return
 	}
-	to.n.deliver(envelope{msg: e.Msg, sender: e.Sender, done: e.Done}, nil)
+	env := envelope{msg: e.Msg, sender: e.Sender, done: e.Done}
+	env.carry(travels(e.Context))
+	to.n.deliver(env, nil)
 }
 
 // TellWait is TryTell that waits for room in a full bounded mailbox instead of overflowing. It is for senders that are
@@ -101,6 +104,40 @@ func (r Ref) TellWait(ctx context.Context, msg any) error {
 		return r.TryTell(msg)
 	}
 	return r.n.cell().pushWait(ctx, envelope{msg: msg})
+}
+
+// Stop stops the actor when everything told before has been handled, as PoisonPill does, and waits for its end, PostStop
+// and children included. If ctx ends first, the actor is stopped at once: its current handler ends, its context is
+// cancelled, what waits becomes dead letters; Stop does not wait for that and returns an error that wraps ctx's. An actor
+// that has ended is no error; the zero Ref is ErrNoRecipient. Stop is for goroutines that are not actors: in a handler it
+// would block that actor, and an actor that waits for its own end waits until ctx ends.
+func (r Ref) Stop(ctx context.Context) error {
+	switch {
+	case r.n == nil:
+		return ErrNoRecipient
+	case r.n.ask:
+		return nil
+	}
+	c, ended := r.n.cell(), make(chan struct{})
+	if !c.send(command{kind: cmdAwait, ended: ended}, nil) {
+		return nil
+	}
+	if ctx.Err() == nil {
+		r.Tell(PoisonPill{})
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		c.stop()
+		return fmt.Errorf("actor: %s did not stop in time and is stopped at once: %w", r, context.Cause(ctx))
+	}
+}
+
+// Stopping reports whether the actor is stopping or has stopped. An actor that has a PoisonPill waiting is not stopping
+// yet. The zero Ref is stopping. It may be called from any goroutine and does not block.
+func (r Ref) Stopping() bool {
+	return r.n == nil || !r.n.ask && r.n.cell().mb.Marked(markStopping)
 }
 
 // Pending is about how many messages wait in the actor's mailbox: messages that were handled a moment ago may still be
@@ -151,6 +188,7 @@ func (r Ref) String() string {
 // the caller runs on, nil outside of actors.
 func (n *node) deliver(e envelope, by *carrier) {
 	if n.ask {
+		e.drop()
 		err := error(nil)
 		if !n.promise().resolve(e.msg, nil) {
 			err = ErrDeadLetter // too late; whoever acknowledges after this answer must know

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/mailbox"
+	"github.com/troupe-go/troupe/internal/timing"
 )
 
 // scheduler runs the cells of one system. A cell that has been woken is either in a carrier's slot or batch, see
@@ -25,8 +26,10 @@ type scheduler struct {
 	search   atomic.Int32 // carriers that look for work
 	_        [64]byte
 
-	max    int32 // of active
-	direct bool  // a goroutine for each activation, see newScheduler
+	clock  *timing.Clock
+	epochs atomic.Int64 // numbers that were given
+	max    int32        // of active
+	direct bool         // a goroutine for each activation, see newScheduler
 	pool   sync.Pool
 	chunks mailbox.Pool[envelope]
 	quiet  quietWaiters
@@ -42,7 +45,8 @@ func inBubble() bool {
 // start makes the scheduler ready. In a bubble each activation has a goroutine of its own: carriers would make an actor
 // that is behind a blocked handler wait for the watchdog, a virtual millisecond, and synctest.Wait would not mean what
 // its caller thinks.
-func (s *scheduler) start() {
+func (s *scheduler) start(clock *timing.Clock) {
+	s.clock = clock
 	s.max = int32(runtime.GOMAXPROCS(0))
 	s.direct = inBubble()
 	s.dog.start(s)

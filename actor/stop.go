@@ -79,8 +79,8 @@ func (c *cell) closingState() *closing {
 // tellEnd tells those who wait for the end. There is no foreign code in it.
 func (c *cell) tellEnd() {
 	for m := c.nextCommand(); m != nil; m = c.nextCommand() {
-		if m.kind == cmdWatch {
-			c.watches().by.add(m.from)
+		if m.kind == cmdWatch || m.kind == cmdAwait {
+			c.command(m)
 		}
 	}
 	x, run := c.ext.Load(), c.run
@@ -97,6 +97,9 @@ func (c *cell) tellEnd() {
 		w.by.take(func(w *cell) { w.noteDeath(c) })
 		for ref := range w.of {
 			ref.n.unwatchedBy(c)
+		}
+		for _, ended := range w.wait {
+			close(ended)
 		}
 		x.watch = nil
 	}

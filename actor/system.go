@@ -17,6 +17,8 @@ type SystemConfig struct {
 	Config *hocon.Config
 	// Logger gets what the runtime has to say. Default nil: slog.Default at the time of NewSystem.
 	Logger *slog.Logger
+	// Hook looks at every message that a handler gets, of every actor. Default nil: none, and no cost.
+	Hook MessageHook
 }
 
 // Validate fills in the defaults; there is nothing that could be wrong with the fields themselves.
@@ -37,6 +39,7 @@ type System struct {
 	clock    *timing.Clock
 	events   *EventStream
 	hooks    hookChecker
+	hook     MessageHook
 
 	root, user *cell
 	guardians  []*cell // user, system, root: in the order they are stopped
@@ -68,9 +71,9 @@ func NewSystem(name string, opts ...func(*SystemConfig)) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{name: name, log: sc.Logger, config: config, settings: settings, clock: timing.New(), terminated: make(chan struct{})}
+	s := &System{name: name, log: sc.Logger, hook: sc.Hook, config: config, settings: settings, clock: timing.New(), terminated: make(chan struct{})}
 	s.events = &EventStream{sys: s}
-	s.sched.start()
+	s.sched.start(s.clock)
 	s.root = s.newGuardian(nil, "", func() Actor { return rootGuardian{} })
 	s.user = s.newGuardian(s.root, "user", func() Actor { return guardian{} })
 	s.guardians = []*cell{s.user, s.newGuardian(s.root, "system", func() Actor { return guardian{} }), s.root}

@@ -9,7 +9,8 @@ import (
 
 // idleWindow is the receive timeout of a cell.
 //
-// What it costs: a handler that ends sets one bool. When the mailbox runs empty the clock is read once. The entry in
+// What it costs: a handler that ends sets one bool. When the mailbox runs empty the clock is read once, or not even that
+// if the carrier has other cells to run, see epoch.go. The entry in
 // the system's clock is not touched: it stays at the deadline of an earlier window, and when that is due the owner finds
 // out by since whether the actor has been active meanwhile and moves the entry on. So there is no timer operation per
 // message, and the time is still exact.
@@ -27,7 +28,7 @@ import (
 type idleWindow struct {
 	due    timing.Deadline // what the clock knows, of the end of this or an earlier window
 	window atomic.Int64    // 0: off
-	since  atomic.Int64    // end of the last handler that counted
+	since  atomic.Int64    // end of the last handler that counted; negative: the number of an epoch
 	gen    uint32          // of the setting; a stashed marker of another one is void
 	serial atomic.Uint32   // a marker with another one is void
 }
@@ -76,11 +77,13 @@ func (c *cell) unlink() {
 // link puts the entry into the clock, for the end of the window.
 func (c *cell) link(now int64) {
 	c.linked = true
-	c.sys.clock.Schedule(c, c.idle.end(), now)
+	c.sys.clock.Schedule(c, c.idle.end(now), now)
 }
 
 // end is when the window is over.
-func (w *idleWindow) end() int64 { return timing.Later(w.since.Load(), time.Duration(w.window.Load())) }
+func (w *idleWindow) end(now int64) int64 {
+	return timing.Later(w.known(now), time.Duration(w.window.Load()))
+}
 
 // noteActivity is called before a message is handled.
 func (c *cell) noteActivity(e *envelope) {
@@ -104,6 +107,25 @@ func (c *cell) sealIdle() {
 	if c.touched && c.idle.window.Load() != 0 {
 		c.settleIdle()
 	}
+}
+
+// releaseIdle is settleIdle before the owner releases the cell, when the carrier need not know the time yet.
+func (c *cell) releaseIdle() {
+	if !c.releaseQuick() {
+		c.settleIdle()
+	}
+}
+
+// releaseQuick reports whether the cell may be released without a reading of the clock, and has seen to it then.
+func (c *cell) releaseQuick() bool {
+	if !c.linked || c.queued || c.touched && !c.run.goesOn() {
+		return false
+	}
+	if c.touched {
+		c.touched = false
+		c.run.note(c)
+	}
+	return true
 }
 
 // settleIdle notes that the owner has nothing more to do, and restores the invariant.
@@ -136,7 +158,7 @@ func (c *cell) Fire(now int64) (again int64) {
 	if w.window.Load() == 0 {
 		return 0
 	}
-	if end := w.end(); end > now {
+	if end := w.end(now); end > now {
 		return end
 	}
 	serial := w.serial.Load()
@@ -178,7 +200,7 @@ func (c *cell) idleDue(d *idleMark) bool {
 	if c.touched || c.anyWaiting(counts) {
 		return false
 	}
-	if now := c.sys.clock.Now(); w.end() > now {
+	if now := c.sys.clock.Now(); w.end(now) > now {
 		c.link(now)
 		return false
 	}

@@ -2,8 +2,9 @@ package actor
 
 // watches is whom a cell watches, and who watches it.
 type watches struct {
-	of map[Ref]watch
-	by cellSet
+	of   map[Ref]watch
+	by   cellSet
+	wait []chan struct{} // of those who wait and are not actors
 }
 
 // watch is a watcher's registration.

@@ -11,7 +11,8 @@ import (
 )
 
 // watchdog rescues cells that wait behind a handler that blocks. It is a timer, armed only when a cell was put where it
-// may have to wait: into a carrier's slot or batch, or into the queue without a carrier launched for it.
+// may have to wait: into a carrier's slot or batch, or into the queue without a carrier launched for it. It also closes the
+// epochs that carriers have left open.
 type watchdog struct {
 	on      atomic.Bool // the timer is set, or look runs and will decide
 	timer   *time.Timer
@@ -128,6 +129,7 @@ func (s *scheduler) loosen() (waits, stuck bool) {
 	waits = s.some.Load()
 	d.young = d.young[:0]
 	for _, k := range d.all {
+		k.epoch.close(s)
 		waits = waits || k.slotWaits() || k.batchWaits()
 		if !k.mark.Load() {
 			k.mark.Store(true)
@@ -191,5 +193,7 @@ func (s *scheduler) waiting() bool {
 	d := &s.dog
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.all, func(k *carrier) bool { return k.slotWaits() || k.batchWaits() })
+	return slices.ContainsFunc(d.all, func(k *carrier) bool {
+		return k.slotWaits() || k.batchWaits() || k.epoch.open.Load() != 0
+	})
 }

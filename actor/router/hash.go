@@ -81,7 +81,7 @@ func (l *hashRing) Select(msg any, routees []actor.Ref) int {
 		if i == dead {
 			continue
 		}
-		if _, ok := routees[i].Pending(); ok {
+		if !routees[i].Stopping() {
 			return i
 		}
 		dead = i

@@ -110,7 +110,7 @@ func available(routees []actor.Ref, from int) int {
 		if i >= n {
 			i -= n
 		}
-		if _, ok := routees[i].Pending(); ok {
+		if !routees[i].Stopping() {
 			return i
 		}
 	}

@@ -128,7 +128,7 @@ func (r *router) whyNone() error {
 func (r *router) toAll(ctx *actor.Context, told, msg any) error {
 	r.targets = r.targets[:0]
 	for _, ref := range r.routees {
-		if _, ok := ref.Pending(); ok {
+		if !ref.Stopping() {
 			r.targets = append(r.targets, ref)
 		}
 	}
