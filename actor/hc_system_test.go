@@ -195,7 +195,8 @@ func (brokenHandler) Handle(context.Context, slog.Record) error { panic("the log
 func (h brokenHandler) WithAttrs([]slog.Attr) slog.Handler      { return h }
 func (h brokenHandler) WithGroup(string) slog.Handler           { return h }
 
-// HC-X3: a task may take itself back while it runs, and others of its phase, which run all the same.
+// HC-X3: a task may take itself back while it runs, and others of its phase, which run all the same. They are waited for
+// as ever.
 func TestHC_X3_task_removes_itself(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
 		var remove [2]func()
@@ -203,12 +204,14 @@ func TestHC_X3_task_removes_itself(t *testing.T) {
 			remove[i] = onShutdown(t, s, PhaseBrokers, string(rune('a'+i)), func(context.Context) error {
 				remove[0]()
 				remove[1]()
+				pause(10 * ms)
 				r.add("runs")
 				return nil
 			})
 		}
+		onShutdown(t, s, PhaseCluster, "next", func(context.Context) error { r.add("next phase"); return nil })
 		terminate(t, s)
-		r.want(t, "0 runs", "0 runs")
+		r.want(t, "10 runs", "10 runs", "10 next phase")
 	})
 }
 

@@ -83,19 +83,25 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// said runs f with a probe whose failures go to a failing, and returns what the failure says.
-func said(t *testing.T, sys *actor.System, f func(p *actortest.Probe)) string {
-	t.Helper()
+// failure runs f on a goroutine of its own and returns what it fails with, empty if it does not.
+func failure(t *testing.T, f func(tb testing.TB)) string {
 	tb := &failing{TB: t}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p := actortest.NewProbe(tb, sys)
-		p.Wait = 50 * time.Millisecond
-		f(p)
+		f(tb)
 	}()
 	<-done
 	return tb.said
+}
+
+// said is failure for what a probe does.
+func said(t *testing.T, sys *actor.System, f func(p *actortest.Probe)) string {
+	return failure(t, func(tb testing.TB) {
+		p := actortest.NewProbe(tb, sys)
+		p.Wait = 50 * time.Millisecond
+		f(p)
+	})
 }
 
 func TestFailuresSayWhatCameAndWhatShould(t *testing.T) {

@@ -576,27 +576,16 @@ func TestContextFailures(t *testing.T) {
 		"long pipe": {func(c *actortest.Context) { c.Wait = time.Millisecond; _ = c.Deliver(doer(), longPipe()) }, "PipeToSelf has not returned within 1ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tb := &failing{TB: t}
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				c.f(actortest.NewContext(tb))
-			}()
-			<-done
-			if !strings.Contains(tb.said, c.want) {
-				t.Errorf("%q, want %q in it", tb.said, c.want)
+			if got := failure(t, func(tb testing.TB) { c.f(actortest.NewContext(tb)) }); !strings.Contains(got, c.want) {
+				t.Errorf("%q, want %q in it", got, c.want)
 			}
 		})
 	}
-	tb := &failing{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	got := failure(t, func(tb testing.TB) {
 		actortest.NewContext(tb, func(c *actortest.ContextConfig) { c.Name = "a/b" })
-	}()
-	<-done
-	if !strings.Contains(tb.said, "no context") {
-		t.Errorf("a bad name: %q", tb.said)
+	})
+	if !strings.Contains(got, "no context") {
+		t.Errorf("a bad name: %q", got)
 	}
 }
 

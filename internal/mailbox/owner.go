@@ -55,10 +55,10 @@ func (m *Mailbox[E]) clear() {
 func (m *Mailbox[E]) Linked() bool { return m.w.Load()&more != 0 }
 
 // Take gets all linked chunks and reports how many envelopes are in them; 0: there was none, another goroutine is at the
-// queue right now, or Next has something after all. Call it when Next has returned nil.
+// queue right now, or Next or the box has something after all. Call it when Next has returned nil.
 func (m *Mailbox[E]) Take() int {
 	w := m.w.Load()
-	if w&more == 0 || w&locked != 0 || w&full != 0 && m.place == untouched || !m.w.CompareAndSwap(w, w|locked) {
+	if w&more == 0 || w&(locked|boxed) != 0 || w&full != 0 && m.place == untouched || !m.w.CompareAndSwap(w, w|locked) {
 		return 0 // a message in the inline place, which came after Next had looked, is older than the chunks
 	}
 	t, n := m.tail, m.n
