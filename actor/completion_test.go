@@ -219,3 +219,23 @@ func TestHoldIsAnAnswererOnlyForAnAsk(t *testing.T) {
 		r.want(t, "0 tell: false false", "0 send: true false", "0 ask: true true", "0 send done: actor: stopped")
 	})
 }
+
+// A held ask that is sent on and answered by a reply must not stay on its holder's list, which would grow for as long as
+// the holder lives.
+func TestHeldAskThatIsSentOnIsNotHeldAnyMore(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, _ *record) {
+		b := mustSpawn(t, s, "b", always(Func(func(ctx *Context, _ any) error { ctx.Reply("answer"); return nil })))
+		a := mustSpawn(t, s, "a", always(Func(func(ctx *Context, msg any) error {
+			Send(b, Envelope{Msg: msg, Sender: ctx.Sender(), Done: ctx.Hold()})
+			return nil
+		})))
+		for range 3 {
+			if v, err := Ask[string](t.Context(), a, "q"); v != "answer" || err != nil {
+				t.Error(v, err)
+			}
+		}
+		if a.n.cell().look().held.first != nil {
+			t.Error("something is held still")
+		}
+	})
+}

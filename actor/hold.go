@@ -78,6 +78,19 @@ func (h *heldAsk) Answer(v any) {
 	}
 }
 
+// handOn takes a held completion off its holder's list: sent on, it belongs to the message it travels with, like one
+// that Forward hands over. It would stay on the list for as long as its holder lives if it is an ask that is answered by
+// a reply, since nobody calls Done then.
+func handOn(d Completion) Completion {
+	switch h := d.(type) {
+	case *held:
+		return h.take()
+	case *heldAsk:
+		return h.take()
+	}
+	return d
+}
+
 // end ends everything that is still held.
 func (l *heldList) end(err error) {
 	for {

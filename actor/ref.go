@@ -78,15 +78,17 @@ func (r Ref) TryTell(msg any) error {
 }
 
 // Send tells e.Msg with a sender and a completion. It may be called from any goroutine and never blocks. e.Done is
-// called exactly once, also when nobody takes the message.
+// called exactly once, also when nobody takes the message. A completion of Context.Hold is not held any more from here on:
+// it belongs to the message, whatever becomes of the actor that held it.
 func Send(to Ref, e Envelope) {
+	done := handOn(e.Done)
 	if to.n == nil {
-		if e.Done != nil {
-			e.Done.Done(ErrNoRecipient)
+		if done != nil {
+			done.Done(ErrNoRecipient)
 		}
 		return
 	}
-	env := envelope{msg: e.Msg, sender: e.Sender, done: e.Done}
+	env := envelope{msg: e.Msg, sender: e.Sender, done: done}
 	env.carry(travels(e.Context))
 	to.n.deliver(env, nil)
 }
