@@ -22,15 +22,14 @@ func Detached(spec detached.Spec, opts ...func(*SystemConfig)) (*detachedCell, e
 	k := sys.sched.newCarrier()
 	d := &detachment{sys: sys, k: k, known: map[*cell]bool{}}
 	sys.root = newCell(sys, nil, "", nil, nil)
-	if sys.user, err = d.member(sys.root, "user", d.recording()); err != nil {
+	if sys.user, err = d.member(sys.root, "user", true); err != nil {
 		return nil, err
 	}
-	sys.user.x().kids.Store(new(family))
-	if d.cell, err = d.member(sys.user, spec.Name, nil); err != nil {
+	if d.cell, err = d.member(sys.user, spec.Name, false); err != nil {
 		return nil, err
 	}
 	d.cell.run, d.cell.st, k.cell = k, running, d.cell
-	if d.letters, err = d.member(sys.root, "deadLetters", d.recording()); err != nil {
+	if d.letters, err = d.member(sys.root, "deadLetters", true); err != nil {
 		return nil, err
 	}
 	Subscribe[DeadLetter](sys.events, d.letters.ref())
@@ -98,15 +97,18 @@ type detachment struct {
 	known   map[*cell]bool // children that are in spawned, or were
 }
 
-// member makes a cell and takes ownership of it. Without recording it has an ordinary mailbox.
-func (d *detachment) member(parent *cell, name string, recording *SpawnConfig) (*cell, error) {
+// member makes a cell and takes ownership of it. A recorder has a box, whose priority function is called for each message
+// on its way in: that is how messages to different cells get an order. Others have an ordinary mailbox.
+func (d *detachment) member(parent *cell, name string, recorder bool) (*cell, error) {
 	if err := checkName(name); err != nil {
 		return nil, parent.spawnError(name, err)
 	}
-	c := newCell(d.sys, parent, name, nil, recording)
-	if recording != nil {
-		c.look().box.priority = func(any) int { d.note(c); return 0 }
+	var c *cell
+	var spec SpawnConfig
+	if recorder {
+		spec.Mailbox.Priority = func(any) int { d.note(c); return 0 }
 	}
+	c = newCell(d.sys, parent, name, nil, &spec)
 	if parent.kids() == nil {
 		parent.x().kids.Store(new(family))
 	}
@@ -116,12 +118,6 @@ func (d *detachment) member(parent *cell, name string, recording *SpawnConfig) (
 	c.mb.TakeSignals()
 	d.release()
 	return c, nil
-}
-
-// recording gives a cell a box, whose priority function is called for each message on its way in: that is how messages to
-// different cells get an order.
-func (d *detachment) recording() *SpawnConfig {
-	return &SpawnConfig{Mailbox: Mailbox{Priority: func(any) int { return 0 }}}
 }
 
 // note is called when a recorder is about to be told something, by whoever tells it. All that was told before is in its
@@ -218,7 +214,7 @@ func (d *detachment) handOver(c *cell) {
 
 // newRef makes a recorder.
 func (d *detachment) newRef(name string) (Ref, error) {
-	c, err := d.member(d.sys.user, name, d.recording())
+	c, err := d.member(d.sys.user, name, true)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -252,8 +248,12 @@ func (d *detachment) look() detachedSeen {
 	c, r := d.cell, d.cell.look()
 	s.Window = time.Duration(c.idle.window.Load())
 	s.Stopping = c.stopAsked || c.st >= stopping
-	s.Behaviors = len(r.stack)
-	s.Held = r.held.len()
+	s.Behaviors = r.stack.depth()
+	r.held.mu.Lock()
+	for h := r.held.first; h != nil; h = h.next {
+		s.Held++
+	}
+	r.held.mu.Unlock()
 	for _, t := range r.timers {
 		s.Timers = append(s.Timers, detached.Timer{
 			Key: t.key, Msg: t.msg, Delay: time.Duration(t.at - d.sys.clock.Now()), Interval: t.interval, FixedRate: t.rate,
@@ -269,6 +269,7 @@ func (d *detachment) look() detachedSeen {
 	for i := range r.stash {
 		s.Stash = append(s.Stash, r.stash[i].public())
 	}
+	c.takeBack()
 	c.mb.Any(func(e *envelope) bool {
 		s.Mailbox = append(s.Mailbox, e.public())
 		return false
@@ -276,23 +277,10 @@ func (d *detachment) look() detachedSeen {
 	return s
 }
 
-// len is how many completions are held.
-func (l *heldList) len() (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for h := l.first; h != nil; h = h.next {
-		n++
-	}
-	return n
-}
-
 // turn runs foreign code as the actor. What the actor has woken is handed over when it is over.
 func (d *detachment) turn(f func() error) error {
-	if d.busy {
-		return fmt.Errorf("actor: %s is handling something already; let the handler return first", d.cell.path())
-	}
-	if d.cell.st == gone {
-		return fmt.Errorf("actor: %s: %w", d.cell.path(), ErrStopped)
+	if err := d.refused(); err != nil {
+		return err
 	}
 	d.busy = true
 	defer func() {
@@ -304,20 +292,36 @@ func (d *detachment) turn(f func() error) error {
 	return f()
 }
 
+// refused says why nothing can be run now; nil if it can.
+func (d *detachment) refused() error {
+	if d.busy {
+		return fmt.Errorf("actor: %s is handling something already; let the handler return first", d.cell.path())
+	}
+	if d.cell.st == gone {
+		return fmt.Errorf("actor: %s: %w", d.cell.path(), ErrStopped)
+	}
+	return nil
+}
+
 // receive is what happens to a message that somebody told. A Terminated is taken for the real one.
 func (d *detachment) receive(a Actor, m Envelope) error {
 	e := envelope{msg: m.Msg, sender: m.Sender, done: m.Done}
+	err := d.refused()
+	if err == nil && d.cell.stopAsked {
+		err = fmt.Errorf("actor: %s has stopped itself: %w", d.cell.path(), ErrStopped)
+	}
+	if err != nil {
+		d.sys.finish(&e, ErrDeadLetter)
+		return err
+	}
 	return d.turn(func() error {
-		if d.cell.stopAsked {
-			d.sys.finish(&e, ErrDeadLetter)
-			return fmt.Errorf("actor: %s has stopped itself: %w", d.cell.path(), ErrStopped)
-		}
 		t, isEnd := e.msg.(Terminated)
 		switch {
+		case e.done != nil: // the runtime's own have none
 		case isEnd:
 			d.bury(t.Ref)
 			e.done = deathMark{}
-		case e.msg == any(ReceiveTimeout{}) && e.done == nil && d.cell.idle.window.Load() != 0:
+		case e.msg == any(ReceiveTimeout{}) && d.cell.idle.window.Load() != 0:
 			e.done = &idleMark{gen: d.cell.idle.gen, replayed: true}
 		}
 		delivered, err := d.handle(a, &e)
@@ -339,7 +343,9 @@ func (d *detachment) bury(ref Ref) {
 	d.mu.Unlock()
 	k := ref.n.cell()
 	k.st = gone
-	k.shut()
+	for _, e := range k.shut() { // told by another goroutine just now
+		d.sys.undelivered(&e, ref, ErrStopped)
+	}
 	f.mu.Lock()
 	f.remove(k)
 	f.mu.Unlock()
@@ -404,6 +410,7 @@ func (d *detachment) next(a Actor) (ok bool, err error) {
 	err = d.turn(func() (err error) {
 		c := d.cell
 		for !ok && !c.stopAsked {
+			c.takeBack()
 			e := c.mb.Next(&d.sys.sched.chunks)
 			switch {
 			case e != nil:

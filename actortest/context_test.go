@@ -317,8 +317,10 @@ func TestContextAskHoldAndForward(t *testing.T) {
 	if err := c.Ask(a, "unknown").Err(); !errors.Is(err, actor.ErrUnhandled) {
 		t.Errorf("error %v", err)
 	}
-	if got := c.Ask(a, "silence").String(); got != "no reply yet" {
-		t.Error(got)
+	for msg, want := range map[string]string{"now": "string done", "bad": "error bad", "silence": "no reply yet"} {
+		if got := c.Ask(a, msg).String(); got != want {
+			t.Errorf("%s: %q", msg, got)
+		}
 	}
 }
 
@@ -350,6 +352,42 @@ func TestContextEndsEachCompletionOnce(t *testing.T) {
 	if err := c.Deliver(a, 1); !errors.Is(err, actor.ErrStopped) || !c.Stopping() {
 		t.Errorf("after the end: %v", err)
 	}
+	same(t, "after the end", send(func(*actor.Context) error { return nil }).errs, actor.ErrDeadLetter)
+	if err := c.Ask(a, 1).Err(); err != actor.ErrDeadLetter {
+		t.Errorf("an ask after the end: %v", err)
+	}
+
+	c = actortest.NewContext(t)
+	deliver(t, c, a, do(func(ctx *actor.Context) {
+		same(t, "inside of a handler", send(func(*actor.Context) error { return nil }).errs, actor.ErrDeadLetter)
+		ctx.StopSelf()
+	}))
+	same(t, "after StopSelf", send(func(*actor.Context) error { return nil }).errs, actor.ErrDeadLetter)
+}
+
+// TestContextForgedSignals: what only the runtime may send is refused when it comes the way of others.
+func TestContextForgedSignals(t *testing.T) {
+	c := actortest.NewContext(t)
+	a, other := doer(), c.NewRef("other")
+	deliver(t, c, a, do(func(ctx *actor.Context) {
+		ctx.Watch(other)
+		ctx.Tell(ctx.Self(), actor.Terminated{Ref: other})
+		ctx.Tell(ctx.Self(), "next")
+	}))
+	if ok, err := c.DeliverNext(a); !ok || err != nil {
+		t.Error(ok, err)
+	}
+	if d := c.DeadLetters(); len(d) != 1 || d[0].Reason != actor.ErrForged || len(c.Mailbox()) != 0 {
+		t.Errorf("dead letters %v, mailbox %v", d, c.Mailbox())
+	}
+	e := &ended{}
+	if err := c.DeliverEnvelope(a, actor.Envelope{Msg: actor.Terminated{Ref: other}, Done: e}); !errors.Is(err, actor.ErrForged) {
+		t.Errorf("with a completion: %v", err)
+	}
+	if len(e.errs) != 1 || !errors.Is(e.errs[0], actor.ErrForged) {
+		t.Errorf("it ended with %v", e.errs)
+	}
+	same(t, "watched", c.Watched(), other)
 }
 
 // hooked notes its hooks.
