@@ -185,3 +185,47 @@ func TestAllocations(t *testing.T) {
 		})
 	}
 }
+
+// TestAllocationsOfAnAsk: the promise, and nothing else; the deadline is the runtime's own, and no context is made.
+func TestAllocationsOfAnAsk(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	s := benchSystem(t)
+	ref := mustSpawn(t, s, "echo", func() Actor {
+		return Func(func(ctx *Context, msg any) error { ctx.Reply(msg); return nil })
+	})
+	msg, ctx := new(int), context.Background()
+	got := testing.AllocsPerRun(2000, func() {
+		if _, err := Ask[*int](ctx, ref, msg); err != nil {
+			t.Fatal(err)
+		}
+	})
+	// AllocsPerRun rounds down; the pools of channels and carriers are emptied by the collector now and then.
+	if got > 1 {
+		t.Errorf("%v allocations per ask, at most 1", got)
+	}
+}
+
+// TestAllocationsOfALife is an actor that is started, idle and stopped, without its instance.
+func TestAllocationsOfALife(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	s := benchSystem(t)
+	done := make(chan struct{}, 1)
+	one := &script{post: func(*Context) error { done <- struct{}{}; return nil }}
+	life := func() Actor { return one }
+	got := testing.AllocsPerRun(2000, func() {
+		ref, err := s.SpawnAnonymous(life)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref.Tell(PoisonPill{})
+		<-done
+	})
+	if got > 4 {
+		t.Errorf("%v allocations per life, at most 4", got)
+	}
+	t.Logf("%v allocations per life", got)
+}
