@@ -1,8 +1,10 @@
 package actor
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +26,7 @@ func TestCellModel(t *testing.T) {
 			w := newWorld(t)
 			defer w.end(rt)
 			rt.Repeat(map[string]func(*rapid.T){
-				"spawn": w.spawn, "burst": w.burst, "watch": w.watch, "child": w.child, "stop": w.stopOne,
+				"spawn": w.spawn, "burst": w.burst, "watch": w.watch, "child": w.child, "stop": w.stopOne, "ask": w.ask,
 				"advance": w.advance, "": w.check,
 			})
 		})
@@ -68,6 +70,7 @@ type modelActor struct {
 	ref      Ref
 	parent   *modelActor
 	alive    bool
+	all      bool // its children are supervised all for one
 	instance int
 	seen     []string
 	stash    []*op
@@ -75,6 +78,7 @@ type modelActor struct {
 	depth    int
 	window   time.Duration
 	since    time.Time
+	tick     time.Time // when its timer fires; zero: it is not running
 	watches  map[*modelActor]bool
 	kids     []*modelActor
 }
@@ -110,9 +114,20 @@ type player struct {
 	w        *world
 	name     string
 	instance int
+	all      bool
 }
 
-func (p *player) Supervisor() Supervisor { return Supervisor{Decide: decideOp, MaxRestarts: -1} }
+func (p *player) Supervisor() Supervisor {
+	return Supervisor{Decide: decideOp, MaxRestarts: -1, AllForOne: p.all}
+}
+
+// decideTop is decideOp for those whose parent is not to fail.
+func decideTop(k Ref, cause error) Directive {
+	if d := decideOp(k, cause); d != Escalate {
+		return d
+	}
+	return Restart
+}
 
 func decideOp(_ Ref, cause error) Directive {
 	var e *opError
@@ -131,6 +146,8 @@ func (p *player) play(ctx *Context, msg any, depth int) error {
 		note("RT")
 	case Terminated:
 		note("ended " + m.Ref.Name())
+	case string:
+		note(m)
 	case func(*Context):
 		m(ctx)
 	case *op:
@@ -148,6 +165,20 @@ func (p *player) play(ctx *Context, msg any, depth int) error {
 			ctx.Hold()
 		case "window":
 			ctx.SetReceiveTimeout(m.d)
+		case "timer":
+			if err := ctx.Timers().StartSingle("t", "tick", m.d); err != nil {
+				note(err.Error())
+			}
+		case "untimer":
+			ctx.Timers().Cancel("t")
+		case "reply":
+			ctx.Reply(m.id)
+		case "reject":
+			return Reject(&opError{Stop})
+		case "goexit":
+			runtime.Goexit()
+		case "escalate":
+			return &opError{Escalate}
 		case "restart":
 			return &opError{Restart}
 		case "resume":
@@ -162,11 +193,11 @@ func (p *player) play(ctx *Context, msg any, depth int) error {
 	return nil
 }
 
-func (w *world) factory(name string) func() Actor {
+func (w *world) factory(a *modelActor) func() Actor {
 	n := 0
 	return func() Actor {
 		n++
-		return &player{w, name, n}
+		return &player{w, a.name, n, a.all}
 	}
 }
 
@@ -192,9 +223,9 @@ func (w *world) spawn(t *rapid.T) {
 		t.Skip("enough")
 	}
 	w.kids++
-	a := &modelActor{name: fmt.Sprint("a", w.kids), alive: true, instance: 1, watches: map[*modelActor]bool{}}
-	ref, err := w.s.Spawn(a.name, w.factory(a.name), func(c *SpawnConfig) {
-		c.Supervisor = &Supervisor{Decide: decideOp, MaxRestarts: -1}
+	a := &modelActor{name: fmt.Sprint("a", w.kids), alive: true, instance: 1, all: rapid.Bool().Draw(t, "all"), watches: map[*modelActor]bool{}}
+	ref, err := w.s.Spawn(a.name, w.factory(a), func(c *SpawnConfig) {
+		c.Supervisor = &Supervisor{Decide: decideTop, MaxRestarts: -1}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -209,10 +240,10 @@ func (w *world) child(t *rapid.T) {
 		t.Skip("deep enough")
 	}
 	w.kids++
-	a := &modelActor{name: fmt.Sprint("a", w.kids), parent: p, alive: true, instance: 1, watches: map[*modelActor]bool{}}
+	a := &modelActor{name: fmt.Sprint("a", w.kids), parent: p, alive: true, instance: 1, all: rapid.Bool().Draw(t, "all"), watches: map[*modelActor]bool{}}
 	p.ref.Tell(func(ctx *Context) {
 		var err error
-		if a.ref, err = ctx.Spawn(a.name, w.factory(a.name)); err != nil {
+		if a.ref, err = ctx.Spawn(a.name, w.factory(a)); err != nil {
 			w.saw("errors", err.Error())
 		}
 	})
@@ -225,12 +256,14 @@ func (w *world) child(t *rapid.T) {
 func (w *world) watch(t *rapid.T) {
 	a := w.pick(t)
 	b := w.actors[rapid.IntRange(0, len(w.actors)-1).Draw(t, "subject")]
-	on := rapid.Bool().Draw(t, "on")
+	on, with := rapid.Bool().Draw(t, "on"), rapid.Bool().Draw(t, "with")
 	if a.root() == b.root() && !a.below(b) && !b.below(a) {
 		t.Skip("they may stop at the same moment, with or without hearing of each other")
 	}
 	a.ref.Tell(func(ctx *Context) {
-		if on {
+		if on && with {
+			ctx.WatchWith(b.ref, "ended "+b.name)
+		} else if on {
 			ctx.Watch(b.ref)
 		} else {
 			ctx.Unwatch(b.ref)
@@ -271,7 +304,8 @@ func (a *modelActor) see(what string) {
 // burst tells one actor several messages at once.
 func (w *world) burst(t *rapid.T) {
 	a := w.pick(t)
-	kinds := []string{"plain", "plain", "stash", "unstash", "push", "pop", "hold", "window", "restart", "resume", "stop", "self"}
+	kinds := []string{"plain", "plain", "stash", "unstash", "push", "pop", "hold", "window", "timer", "timer", "untimer",
+		"reject", "restart", "goexit", "kill", "resume", "escalate", "stop", "self", "pill"}
 	var ops []*op
 	for range rapid.IntRange(1, 5).Draw(t, "n") {
 		w.ops++
@@ -279,19 +313,59 @@ func (w *world) burst(t *rapid.T) {
 		if o.kind == "window" {
 			o.d = time.Duration(rapid.IntRange(0, 5).Draw(t, "window")) * 10 * ms
 		}
+		if o.kind == "timer" { // never at the same moment as something else
+			o.d = time.Duration(rapid.IntRange(1, 5).Draw(t, "delay"))*10*ms + time.Duration(o.id)*time.Microsecond
+		}
 		ops = append(ops, o)
+		if a.parent != nil && a.parent.all && o.fails() {
+			break // a sibling that is still being restarted for one failure is not restarted for the next
+		}
 	}
 	for _, o := range ops {
 		c := *o // the model reads its own copy, the real actor changes the other
-		Send(a.ref, Envelope{Msg: o, Done: o})
+		e := Envelope{Msg: o, Done: o}
+		switch o.kind {
+		case "kill":
+			e.Msg = Kill{}
+		case "pill":
+			e.Msg = PoisonPill{}
+		}
+		Send(a.ref, e)
 		w.apply(a, &c)
 	}
+}
+
+func (o *op) fails() bool {
+	return slices.Contains([]string{"restart", "goexit", "kill", "stop", "escalate"}, o.kind)
+}
+
+// ask asks one of them.
+func (w *world) ask(t *rapid.T) {
+	a := w.pick(t)
+	w.ops++
+	o := &op{id: w.ops, kind: "reply", w: w}
+	got, err := Ask[int](context.Background(), a.ref, o)
+	if err != nil || got != o.id {
+		t.Fatalf("%s answered %d, %v", a.name, got, err)
+	}
+	w.apply(a, o)
+	delete(w.want, o.id) // its completion was the ask's own
 }
 
 // apply is the model of one message.
 func (w *world) apply(a *modelActor, o *op) {
 	if !a.alive {
 		w.want[o.id] = "dead"
+		return
+	}
+	switch o.kind {
+	case "pill":
+		w.want[o.id] = "ok"
+		w.stop(a)
+		return
+	case "kill":
+		w.want[o.id] = "ok"
+		w.failed(a, Restart)
 		return
 	}
 	a.since = time.Now()
@@ -301,7 +375,9 @@ func (w *world) apply(a *modelActor, o *op) {
 		return
 	}
 	w.want[o.id] = "ok"
-	if o.kind != "restart" && o.kind != "resume" && o.kind != "stop" {
+	if o.fails() || o.kind == "resume" || o.kind == "reject" {
+		w.want[o.id] = "failed"
+	} else {
 		a.see(fmt.Sprint(o.kind, " ", o.id))
 	}
 	switch o.kind {
@@ -320,21 +396,44 @@ func (w *world) apply(a *modelActor, o *op) {
 		a.held = append(a.held, o.id)
 	case "window":
 		a.window = o.d
-	case "restart":
-		w.want[o.id] = "failed"
-		w.dropStash(a)
-		w.stopKids(a)
-		w.release(a)
-		a.instance++
-		a.depth, a.window = 0, 0
-	case "resume":
-		w.want[o.id] = "failed"
+	case "timer":
+		a.tick = a.since.Add(o.d)
+	case "untimer":
+		a.tick = time.Time{}
+	case "restart", "goexit":
+		w.failed(a, Restart)
+	case "escalate":
+		w.restart(a.root())
 	case "stop":
-		w.want[o.id] = "failed"
-		w.stop(a)
+		w.failed(a, Stop)
 	case "self":
 		w.stop(a)
 	}
+}
+
+// failed carries a decision out, for all siblings if that is how they are supervised.
+func (w *world) failed(a *modelActor, d Directive) {
+	group := []*modelActor{a}
+	if a.parent != nil && a.parent.all {
+		group = slices.Clone(a.parent.kids)
+	}
+	for _, b := range group {
+		switch {
+		case !b.alive:
+		case d == Stop:
+			w.stop(b)
+		default:
+			w.restart(b)
+		}
+	}
+}
+
+func (w *world) restart(a *modelActor) {
+	w.dropStash(a)
+	w.stopKids(a)
+	w.release(a)
+	a.instance++
+	a.depth, a.window, a.tick = 0, 0, time.Time{}
 }
 
 func (w *world) dropStash(a *modelActor) {
@@ -385,9 +484,20 @@ func (w *world) advance(t *rapid.T) {
 	d := time.Duration(rapid.IntRange(1, 70).Draw(t, "ms"))*ms + 1
 	until := time.Now().Add(d)
 	for _, a := range w.living() {
-		for a.window > 0 && !a.since.Add(a.window).After(until) {
-			a.since = a.since.Add(a.window)
-			a.see("RT")
+		for {
+			next, what := until, ""
+			if at := a.since.Add(a.window); a.window > 0 && !at.After(next) {
+				next, what = at, "RT"
+			}
+			if !a.tick.IsZero() && !a.tick.After(next) {
+				next, what = a.tick, "tick"
+				a.tick = time.Time{}
+			}
+			if what == "" {
+				break
+			}
+			a.since = next
+			a.see(what)
 		}
 	}
 	time.Sleep(d)
