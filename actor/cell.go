@@ -2,6 +2,7 @@ package actor
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -63,14 +64,17 @@ type ext struct {
 	sysq  atomic.Pointer[command] // commands that came, last first; anybody's
 }
 
-// rare is what hardly any actor needs. It is the owner's but for life.
+// rare is what hardly any actor needs. It is the owner's but for life. mu is for what a method of Context changes in
+// several steps: a goroutine that has kept the Context may do that at the same moment, and must not bring the process down.
 type rare struct {
+	mu         sync.Mutex               // of stash, back and timers
 	life       atomic.Pointer[lifetime] // anybody's
 	box        *box                     // of a mailbox with a bound or priorities; set when the cell is made
 	supervisor *Supervisor
 	instance   uint32 // how many times an instance was replaced
-	stack      []Func
+	stack      *behavior
 	stash      []envelope
+	back       []envelope // unstashed, not in the mailbox yet
 	timers     map[string]*timer
 	held       heldList
 	commands   *command   // taken, not carried out yet

@@ -7,6 +7,7 @@ const (
 	sigQueue        // commands came
 	sigKids         // children have ended
 	sigDue          // the receive timeout's entry fired, and its marker is on its way
+	sigBack         // messages came out of the stash
 )
 
 // command is an entry of the system lane.
@@ -109,6 +110,9 @@ func (c *cell) signals() {
 	c.run.e, c.run.ctx = &c.run.none, nil
 	for c.todo != 0 && c.st != gone {
 		switch {
+		case c.todo&uint8(sigBack) != 0:
+			c.todo &^= uint8(sigBack)
+			c.takeBack()
 		case c.todo&uint8(sigStart) != 0:
 			c.todo &^= uint8(sigStart)
 			c.start()

@@ -51,7 +51,7 @@ func TestContextAfterItsTurn(t *testing.T) {
 		if n := s.clock.Len(); n != 0 {
 			t.Errorf("%d deadlines were armed", n)
 		}
-		if c := a.n.cell(); !c.kids().empty() || len(c.watches().of)+len(c.look().stack)+len(c.look().stash) != 0 || c.stopAsked {
+		if c := a.n.cell(); !c.kids().empty() || len(c.watches().of)+len(c.look().stash) != 0 || c.look().stack != nil || c.stopAsked {
 			t.Error("the call had an effect")
 		}
 		if n := strings.Count(out.String(), "used after its turn"); n != 1 {

@@ -34,8 +34,10 @@ func (c *cell) user(e *envelope) {
 
 // behave runs the behaviour on the top of the stack.
 func (c *cell) behave(msg any) error {
-	s := c.look().stack
-	return s[len(s)-1](c.context(), msg)
+	if b := c.look().stack; b != nil {
+		return b.f(c.context(), msg)
+	}
+	return c.actor.Receive(c.context(), msg)
 }
 
 // admit looks at what came with the envelope. What the runtime sent is checked at delivery, and its mark goes to the

@@ -100,10 +100,11 @@ type PipeFailed struct{ Err error }
 // when it returned an error or panicked. f's context is that of Context.Context; f must return when it ends, the
 // system's end waits for it, for a limited time. After a restart or stop the result is a dead letter.
 func (x *Context) PipeToSelf(f func(context.Context) (any, error)) {
-	if !x.ok("PipeToSelf") {
+	k := x.current("PipeToSelf")
+	if k == nil {
 		return
 	}
-	c, mark, ctx := &x.c, &pipeMark{x.c.look().instance, x.c.run.ctx}, x.Context()
+	c, mark, ctx := &x.c, &pipeMark{x.c.look().instance, k.ctx}, x.Context()
 	c.sys.helpers.Add(1)
 	go func() {
 		defer c.sys.helpers.Done()

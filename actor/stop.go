@@ -63,6 +63,7 @@ func (c *cell) closingState() *closing {
 	if c.st == gone {
 		return c.look().closing
 	}
+	c.takeBack()
 	c.st = gone
 	c.actor, c.became, c.newActor = nil, false, nil
 	rest := c.shut()
@@ -95,9 +96,11 @@ func (c *cell) tellEnd() {
 	}
 	if w := x.watch; w != nil {
 		w.by.take(func(w *cell) { w.noteDeath(c) })
+		w.mu.Lock()
 		for ref := range w.of {
 			ref.n.unwatchedBy(c)
 		}
+		w.mu.Unlock()
 		for _, ended := range w.wait {
 			close(ended)
 		}

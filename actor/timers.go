@@ -2,6 +2,7 @@ package actor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,13 +63,15 @@ func (t Timers) start(key string, msg any, initial, interval time.Duration, rate
 	}
 	t.Cancel(key)
 	tm := &timer{cell: c, key: key, msg: msg, interval: interval, rate: rate}
+	now := c.sys.clock.Now()
+	tm.at = timing.Later(now, initial)
 	r := c.rare()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.timers == nil {
 		r.timers = map[string]*timer{}
 	}
 	r.timers[key] = tm
-	now := c.sys.clock.Now()
-	tm.at = timing.Later(now, initial)
 	c.sys.clock.Schedule(tm, tm.at, now)
 	return nil
 }
@@ -79,13 +82,30 @@ func (t Timers) Cancel(key string) bool {
 		return false
 	}
 	c := &t.ctx.c
-	tm := c.look().timers[key]
+	r := c.look()
+	if r == &noRare {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tm := r.timers[key]
 	if tm == nil {
 		return false
 	}
-	delete(c.look().timers, key)
+	delete(r.timers, key)
 	c.sys.clock.Cancel(&tm.due)
 	return true
+}
+
+// timer is the one under a key, nil if there is none.
+func (c *cell) timer(key string) *timer {
+	r := c.look()
+	if r == &noRare {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.timers[key]
 }
 
 // CancelAll ends every timer of the actor.
@@ -97,7 +117,7 @@ func (t Timers) CancelAll() {
 
 // Active reports whether a timer under key can still send.
 func (t Timers) Active(key string) bool {
-	return t.ctx.ok("Timers") && t.ctx.c.look().timers[key] != nil
+	return t.ctx.ok("Timers") && t.ctx.c.timer(key) != nil
 }
 
 // Keys are the keys of the active timers, sorted. The slice is the caller's.
@@ -105,20 +125,22 @@ func (t Timers) Keys() []string {
 	if !t.ctx.ok("Timers") {
 		return nil
 	}
-	timers := t.ctx.c.look().timers
-	keys := make([]string, 0, len(timers))
-	for k := range timers {
-		keys = append(keys, k)
+	r := t.ctx.c.look()
+	if r == &noRare {
+		return nil
 	}
-	slices.Sort(keys)
-	return keys
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.timers))
 }
 
 func (c *cell) cancelTimers() {
 	r := c.look()
-	if r.timers == nil {
+	if r == &noRare {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, tm := range r.timers {
 		c.sys.clock.Cancel(&tm.due)
 	}
@@ -138,19 +160,24 @@ func (tm *timer) Fire(int64) int64 {
 // expects says at delivery whether the tick is that of a running timer: a cancelled or replaced one is not under its key any
 // more. A single one ends with it.
 func (tm *timer) expects(c *cell) bool {
-	timers := c.look().timers
-	if timers[tm.key] != tm {
+	r := c.look()
+	if r == &noRare {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timers[tm.key] != tm {
 		return false
 	}
 	if tm.interval == 0 {
-		delete(timers, tm.key)
+		delete(r.timers, tm.key)
 	}
 	return true
 }
 
 // handled arms the next tick.
 func (tm *timer) handled(c *cell) {
-	if c.look().timers[tm.key] != tm || tm.interval == 0 {
+	if c.timer(tm.key) != tm || tm.interval == 0 {
 		return
 	}
 	now := c.sys.clock.Now()

@@ -1,7 +1,10 @@
 package actor
 
+import "sync"
+
 // watches is whom a cell watches, and who watches it.
 type watches struct {
+	mu   sync.Mutex // of the map: a goroutine that has kept the Context may watch at the same moment
 	of   map[Ref]watch
 	by   cellSet
 	wait []chan struct{} // of those who wait and are not actors
@@ -27,11 +30,13 @@ func (c *cell) watchRef(ref Ref, w watch) {
 		return
 	}
 	all := c.watches()
+	all.mu.Lock()
 	if all.of == nil {
 		all.of = map[Ref]watch{}
 	}
 	_, again := all.of[ref]
 	all.of[ref] = w
+	all.mu.Unlock()
 	switch {
 	case again:
 	case ref.n.ask: // an ask has no life to watch
@@ -46,11 +51,18 @@ func (c *cell) unwatchRef(ref Ref) {
 	if x == nil || x.watch == nil {
 		return
 	}
-	if _, ok := x.watch.of[ref]; !ok {
-		return
+	if _, ok := x.watch.take(ref); ok {
+		ref.n.unwatchedBy(c)
 	}
-	delete(x.watch.of, ref)
-	ref.n.unwatchedBy(c)
+}
+
+// take removes a registration.
+func (w *watches) take(ref Ref) (reg watch, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	reg, ok = w.of[ref]
+	delete(w.of, ref)
+	return reg, ok
 }
 
 func (n *node) unwatchedBy(c *cell) {
@@ -73,12 +85,10 @@ func (c *cell) pushDeath(t Terminated) {
 // watched any more.
 func (c *cell) deathDue(e *envelope) bool {
 	t, _ := e.msg.(Terminated)
-	of := c.watches().of
-	w, ok := of[t.Ref]
+	w, ok := c.watches().take(t.Ref)
 	if !ok {
 		return false
 	}
-	delete(of, t.Ref)
 	if w.hasWith {
 		e.msg = w.with
 	}
