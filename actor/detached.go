@@ -247,8 +247,7 @@ func (d *detachment) look() detachedSeen {
 	d.mu.Unlock()
 	c, r := d.cell, d.cell.look()
 	s.Window = time.Duration(c.idle.window.Load())
-	s.Stopping = c.stopAsked || c.st >= stopping
-	s.Behaviors = r.stack.depth()
+	s.Stopping, s.Behaviors = c.stopAsked || c.st >= stopping, r.stack.depth()
 	r.held.mu.Lock()
 	for h := r.held.first; h != nil; h = h.next {
 		s.Held++
