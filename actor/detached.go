@@ -40,10 +40,8 @@ func Detached(spec detached.Spec, opts ...func(*SystemConfig)) (*detachedCell, e
 }
 
 type (
-	detachedCell    = detached.Cell[*Context, Actor, Ref, Envelope, SpawnConfig, DeadLetter]
-	detachedSeen    = detached.Seen[Actor, Ref, Envelope, SpawnConfig, DeadLetter]
-	detachedSent    = detached.Sent[Ref, Envelope]
-	detachedSpawned = detached.Spawned[Actor, Ref, SpawnConfig]
+	detachedCell = detached.Cell[*Context, Actor, Ref, Envelope, SpawnConfig, DeadLetter]
+	detachedSeen = detached.Seen[Actor, Ref, Envelope, SpawnConfig, DeadLetter]
 )
 
 // newDetachedSystem makes a system that nothing runs in. It counts as one that has ended, so that what has to wait for an
@@ -89,12 +87,10 @@ type detachment struct {
 	busy    bool  // foreign code is running
 	piped   bool  // PipeToSelf may have been used
 
-	mu      sync.Mutex
-	told    []*cell // recorders, one entry per message that has not been taken out yet
-	sent    []detachedSent
-	dead    []DeadLetter
-	spawned []detachedSpawned
-	known   map[*cell]bool // children that are in spawned, or were
+	mu    sync.Mutex
+	told  []*cell        // recorders, one entry per message that has not been taken out yet
+	seen  detachedSeen   // since the last look: its lists
+	known map[*cell]bool // children that are in seen.Spawned, or were
 }
 
 // member makes a cell and takes ownership of it. A recorder has a box, whose priority function is called for each message
@@ -144,7 +140,7 @@ func (d *detachment) collect() {
 	d.cell.kids().each(func(k *cell) {
 		if !d.known[k] {
 			d.known[k] = true
-			d.spawned = append(d.spawned, detachedSpawned{Ref: k.ref(), New: k.newActor, Config: k.config()})
+			d.seen.Spawned = append(d.seen.Spawned, detached.Spawned[Actor, Ref, SpawnConfig]{Ref: k.ref(), New: k.newActor, Config: k.config()})
 		}
 		d.drain(k)
 	})
@@ -172,10 +168,10 @@ func (d *detachment) drain(k *cell) {
 
 func (d *detachment) record(c *cell, e *envelope) {
 	if l, ok := e.msg.(DeadLetter); ok && c == d.letters {
-		d.dead = append(d.dead, l)
+		d.seen.DeadLetters = append(d.seen.DeadLetters, l)
 		return
 	}
-	d.sent = append(d.sent, detachedSent{To: c.ref(), Envelope: e.public()})
+	d.seen.Sent = append(d.seen.Sent, detached.Sent[Ref, Envelope]{To: c.ref(), Envelope: e.public()})
 }
 
 // public is what others may see of an envelope.
@@ -242,8 +238,8 @@ func (d *detachment) look() detachedSeen {
 	d.piping()
 	d.mu.Lock()
 	d.collect()
-	s := detachedSeen{Sent: d.sent, DeadLetters: d.dead, Spawned: d.spawned}
-	d.sent, d.dead, d.spawned = nil, nil, nil
+	s := d.seen
+	d.seen = detachedSeen{}
 	d.mu.Unlock()
 	c, r := d.cell, d.cell.look()
 	s.Window = time.Duration(c.idle.window.Load())
