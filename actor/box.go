@@ -34,8 +34,11 @@ func (b *box) rank(c *cell, e *envelope) (rank int) {
 	if b.priority == nil {
 		return 0
 	}
-	if _, ok := e.mark().(*idleMark); ok {
+	switch d := e.mark().(type) {
+	case *idleMark:
 		return lowest
+	case tickMark:
+		return d.rank
 	}
 	defer func() {
 		if v := recover(); v != nil {

@@ -71,8 +71,10 @@ func (e *envelope) drop() {
 // tracer's span. It is context.Background if none came, in hooks, and for ReceiveTimeout, Terminated and timer ticks. It
 // never ends; what ends with the actor is Context.
 func (x *Context) MessageContext() context.Context {
-	if k := x.current("MessageContext"); k != nil && k.ctx != nil {
-		return k.ctx
+	if k := x.current("MessageContext"); k != nil {
+		if ctx := k.ctx; ctx != nil { // read once, see current
+			return ctx
+		}
 	}
 	return context.Background() // as documented
 }

@@ -24,9 +24,9 @@ func order(ctx context.Context) string {
 
 func withOrder(i int) context.Context { return WithLog(context.Background(), slog.Int("order", i)) }
 
-// TestHC_LG1_contextOfOneMessage has forty bare messages after one with a context, and all must be free of it; so must a
+// TestHC_LG1_T5_contextOfOneMessage has forty bare messages after one with a context, and all must be free of it; so must a
 // receive timeout, a tick, a Terminated and a hook, whatever the actor handled before.
-func TestHC_LG1_contextOfOneMessage(t *testing.T) {
+func TestHC_LG1_T5_contextOfOneMessage(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
 		kid := always(&script{pre: do(func(ctx *Context) { r.add("kid starts %q", order(ctx.MessageContext())) })})
 		a := mustSpawn(t, s, "a", always(&script{recv: func(ctx *Context, msg any) error {

@@ -35,19 +35,20 @@ type cell struct {
 	ext    atomic.Pointer[ext]
 	idle   idleWindow
 
-	st        state
-	phase     phase  // what kind of foreign code is running, see interrupt.go
-	todo      uint8  // signals that are being handled
-	susp      uint16 // suspended ancestors
-	stopAsked bool   // StopSelf was called in the current turn
-	became    bool   // the behaviour is on the stack, not the actor's own
-	touched   bool   // a handler that counts has run, or is running, since the window's since; see idleWindow
-	linked    bool   // the window's entry is in the clock
-	queued    bool   // its marker is on its way
-	built     bool   // an instance has been built at least once
-	announced bool   // ActorStarted has been published
-	stopRan   bool   // this instance has had its PostStop
-	member    bool   // of the parent's family: the parent's, with the family's lock
+	st         state
+	phase      phase  // what kind of foreign code is running, see interrupt.go
+	todo       uint8  // signals that are being handled
+	susp       uint16 // suspended ancestors
+	stopAsked  bool   // StopSelf was called in the current turn
+	became     bool   // the behaviour is on the stack, not the actor's own
+	touched    bool   // a handler that counts has run, or is running, since the window's since; see idleWindow
+	linked     bool   // the window's entry is in the clock
+	queued     bool   // its marker is on its way
+	built      bool   // an instance has been built at least once
+	announced  bool   // ActorStarted has been published
+	stopRan    bool   // this instance has had its PostStop
+	member     bool   // of the parent's family: the parent's, with the family's lock
+	parentTold bool   // of the end
 
 	newActor   func() Actor
 	qnext      *cell // in the queue; at the end, in the parent's list of the ended

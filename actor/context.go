@@ -60,9 +60,11 @@ func (x *Context) Context() context.Context { return x.c.lifetime() }
 // attributes of that. A goroutine that the handler starts may use the logger, but not call Log.
 func (x *Context) Log() *slog.Logger {
 	log := x.c.log()
-	if k := x.c.run; k != nil && k.cell == &x.c && k.ctx != nil && x.c.mb.Owned() {
-		for _, a := range logAttrs(k.ctx) {
-			log = log.With(a)
+	if k := x.c.run; k != nil && k.cell == &x.c && x.c.mb.Owned() {
+		if ctx := k.ctx; ctx != nil { // read once, see current
+			for _, a := range logAttrs(ctx) {
+				log = log.With(a)
+			}
 		}
 	}
 	return log

@@ -260,14 +260,16 @@ func (s *cellSet) remove(c *cell) {
 	}
 }
 
-// take empties the set and calls f for each.
-func (s *cellSet) take(f func(*cell)) {
-	few, many := s.few, s.many
-	*s = cellSet{}
-	for _, c := range few {
-		f(c)
+// pop takes one out, nil if none is left.
+func (s *cellSet) pop() *cell {
+	if n := len(s.few); n > 0 {
+		c := s.few[0]
+		s.few = s.few[1:]
+		return c
 	}
-	for c := range many {
-		f(c)
+	for c := range s.many {
+		delete(s.many, c)
+		return c
 	}
+	return nil
 }

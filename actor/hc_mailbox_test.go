@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -747,5 +748,39 @@ func TestHC_B2_unstash_and_then_stash_or_fail(t *testing.T) {
 		}
 		r.at(0)
 		r.want(t, "0 dead a to c: actor: stopped", "0 dead b to c: actor: stopped", "0 dead waits to c: actor: stopped")
+	})
+}
+
+// A priority function that ends its goroutine hits whoever runs it, never the clock, and never those who are told of an
+// end after it.
+func TestPriorityThatEndsTheGoroutine(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		x := mustSpawn(t, s, "x", always(&script{}))
+		ranked := func(c *SpawnConfig) {
+			c.Mailbox.Priority = func(msg any) int {
+				switch msg.(type) {
+				case Terminated, string:
+					runtime.Goexit()
+				}
+				return 0
+			}
+		}
+		mustSpawn(t, s, "bad", always(&script{pre: do(func(ctx *Context) { ctx.Watch(x) }), recv: r.note}), ranked)
+		for i := range 3 {
+			mustSpawn(t, s, fmt.Sprint("good", i), always(&script{pre: do(func(ctx *Context) { ctx.Watch(x) }), recv: r.note}))
+		}
+		bad := mustSpawn(t, s, "ticks", always(&script{recv: func(ctx *Context, msg any) error {
+			if f, ok := msg.(func(*Context)); ok {
+				f(ctx)
+			}
+			return nil
+		}}), ranked, supervisedBy(Resume))
+		bad.Tell(func(ctx *Context) { _ = ctx.Timers().StartSingle("t", "tick", ms) })
+		timed := mustSpawn(t, s, "timed", always(&script{recv: r.note}))
+		timed.Tell(do(func(ctx *Context) { _ = ctx.Timers().StartSingle("t", "in time", 2*ms) }))
+		r.at(0)
+		x.Tell(PoisonPill{})
+		r.at(10 * ms)
+		r.wantAnyOrder(t, "0 ended x", "0 ended x", "0 ended x", "2 in time")
 	})
 }

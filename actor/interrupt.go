@@ -23,6 +23,7 @@ const (
 	inPostStop                  // PostStop
 	inClose                     // completions of messages that are left at the end
 	inReleaseHolds              // completions that the outgoing instance held
+	inTellEnd                   // priority functions of the watchers
 	inOurs                      // the runtime's own code, by way of a logger for example; only after a Goexit
 )
 
@@ -113,6 +114,8 @@ func (c *cell) interrupted(err error) {
 		c.judged(Supervisor{}, Escalate)
 	case inPostStop, inClose:
 		c.close()
+	case inTellEnd:
+		c.tellEnd()
 	}
 }
 

@@ -32,7 +32,8 @@ type Mailbox struct {
 	// Priority ranks messages: lower numbers are handled first, equal ones in the order they came. It is called once for
 	// each message, on the sender's goroutine, by several at a time, and again on the actor's for one that comes back
 	// from the stash. It must not block; a message that it panics about gets the lowest priority and a log line.
-	// PoisonPill, Kill, Terminated and timer ticks are ranked too; ReceiveTimeout is always last. What is unstashed comes
+	// PoisonPill, Kill, Terminated and timer ticks are ranked too, ticks when their timer is
+	// started; ReceiveTimeout is always last. What is unstashed comes
 	// before what waits with the same rank. The cost of a message grows with the number of different ranks that wait.
 	// Default nil: no priorities.
 	Priority func(msg any) int

@@ -77,25 +77,34 @@ func (c *cell) closingState() *closing {
 	return r.closing
 }
 
-// tellEnd tells those who wait for the end. There is no foreign code in it.
+// tellEnd tells those who wait for the end. The priority function of a watcher is foreign code, so everything is taken
+// off its list before it is told, and it may be called again after an interruption.
 func (c *cell) tellEnd() {
+	c.phase = inTellEnd
 	for m := c.nextCommand(); m != nil; m = c.nextCommand() {
 		if m.kind == cmdWatch || m.kind == cmdAwait {
 			c.command(m)
 		}
 	}
 	x, run := c.ext.Load(), c.run
-	if c.parent != nil {
+	if c.parent != nil && !c.parentTold {
+		c.parentTold = true
 		// Before the watchers: a parent that watches its child finds the name free when Terminated arrives, since the
 		// system lane is served first.
 		c.parent.kids().ended(c)
 		c.parent.signal(sigKids, run)
 	}
-	if x == nil {
-		return
+	if x != nil {
+		c.tellWatchers(x)
 	}
+	c.phase = ours
+}
+
+func (c *cell) tellWatchers(x *ext) {
 	if w := x.watch; w != nil {
-		w.by.take(func(w *cell) { w.noteDeath(c) })
+		for by := w.by.pop(); by != nil; by = w.by.pop() {
+			by.noteDeath(c)
+		}
 		w.mu.Lock()
 		for ref := range w.of {
 			ref.n.unwatchedBy(c)

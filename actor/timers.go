@@ -24,6 +24,7 @@ type timer struct {
 	interval time.Duration // 0: fires once
 	rate     bool          // fixed rate: the next tick is due interval after the last was due
 	at       int64         // when it is due
+	rank     int           // in a mailbox with priorities
 }
 
 // StartSingle sends msg once, after delay. It returns an error when delay is not positive or the context is used
@@ -63,6 +64,9 @@ func (t Timers) start(key string, msg any, initial, interval time.Duration, rate
 	}
 	t.Cancel(key)
 	tm := &timer{cell: c, key: key, msg: msg, interval: interval, rate: rate}
+	if b := c.look().box; b != nil { // here, since the clock's goroutine must not run foreign code
+		tm.rank = b.rank(c, &envelope{msg: msg})
+	}
 	now := c.sys.clock.Now()
 	tm.at = timing.Later(now, initial)
 	r := c.rare()
