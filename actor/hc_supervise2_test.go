@@ -581,3 +581,54 @@ func TestSupervisorValidate(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The children of a sibling are suspended while its last hook runs, as if it had failed itself.
+func TestAllForOne_children_of_a_sibling_wait(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		c := newCast(t, s, allForOne(), "x")
+		r.deadLetters(t, s)
+		var kid Ref
+		c.parent.Tell(do(func(ctx *Context) {
+			spawnKid(ctx, "y", func() Actor {
+				return &quitter{script{pre: do(func(ctx *Context) { kid = spawnKid(ctx, "kid", always(&script{recv: r.note})) })}, func() { pause(10 * ms) }}
+			})
+		}))
+		synctest.Wait()
+		first := kid
+		c.tell("x", errBoom)
+		first.Tell("lost")
+		r.at(20 * ms)
+		kid.Tell("m")
+		r.at(20 * ms)
+		r.want(t, "10 dead lost to kid: actor: stopped", "20 m")
+	})
+}
+
+// A failure that a restart of all has dealt with and that is escalated all the same is over when the parent goes on: a
+// later failure of the same child is not taken for it.
+func TestAllForOne_escalated_failure_is_over(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System, r *record) {
+		c := &cast{t: t, s: s, log: map[string][]string{}}
+		sup := allForOne()
+		sup.MaxRestarts = 1
+		c.parent = mustSpawn(t, s, "parent", always(&script{recv: r.note, sup: sup, pre: do(func(ctx *Context) {
+			spawnKid(ctx, "x", c.member("x"))
+			n := 0
+			spawnKid(ctx, "y", func() Actor {
+				if n++; n == 2 {
+					return nil // the start with x fails
+				}
+				return &castMember{c, "y"}
+			})
+		})}), slowly(Resume))
+		r.at(0)
+		c.forget()
+		c.parent.Tell(do(func(*Context) { pause(10 * ms) }))
+		synctest.Wait()
+		c.tell("x", fault{Restart, "ex"})
+		c.tell("y", fault{Escalate, "ey"}, "y1")
+		r.at(time.Second)
+		// Its failed start is the one restart that y has.
+		c.want("y", "ends: ey, at ey", "again: actor: the factory of troupe://test/user/parent/y returned nil", "y1")
+	})
+}
