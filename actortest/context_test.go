@@ -446,6 +446,29 @@ func TestContextHooks(t *testing.T) {
 	}
 }
 
+// TestContextPipeOfThePreviousInstance comes to nobody.
+func TestContextPipeOfThePreviousInstance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := actortest.NewContext(t)
+		a, bad, release := doer(), errors.New("bad"), make(chan struct{})
+		c.Wait = 0
+		deliver(t, c, a, do(func(ctx *actor.Context) {
+			ctx.PipeToSelf(func(context.Context) (any, error) { <-release; return "late", nil })
+		}))
+		if err := errors.Join(c.PreRestart(a, bad, nil), c.PostRestart(a, bad)); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		synctest.Wait()
+		if ok, err := c.DeliverNext(a); ok || err != nil {
+			t.Error(ok, err)
+		}
+		if d := c.DeadLetters(); len(d) != 1 || d[0].Msg != "late" || d[0].Reason != actor.ErrPreviousInstance {
+			t.Errorf("dead letters: %v", d)
+		}
+	})
+}
+
 // misshapen has a method that its author takes for a hook.
 type misshapen struct{ actor.Func }
 

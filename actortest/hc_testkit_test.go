@@ -205,6 +205,10 @@ func TestHC_TK5_ProbesAreActors(t *testing.T) {
 	q.Ref().Tell(2)
 	q.Expect(1)
 	q.Expect(2)
+	for range 10 {
+		q.Tell(q.Ref(), 3)
+		q.Expect(3)
+	}
 	q.Stop()
 	watcher.ExpectNone(0)
 }
