@@ -134,7 +134,7 @@ func (n *node) deliverUrgent(e envelope) {
 		c := n.cell()
 		p := c.mb.Push(e)
 		if p == mailbox.Wake {
-			c.sys.sched.enqueue(c, true)
+			c.sys.sched.enqueueUrgent(c)
 		} else if err := c.pushed(p, e, nil); err != nil {
 			c.sys.undelivered(&e, Ref{n}, err)
 		}

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -383,4 +384,40 @@ func TestHC_S3_many_systems_in_parallel(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestNestedAsks has handlers that wait for each other, 64 deep on two processors. Each takes a carrier out of service;
+// the next must not have to wait until the watchdog has noticed.
+func TestNestedAsks(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	s := newTestSystem(t)
+	const depth = 64
+	refs := make([]Ref, depth+1)
+	for i := range refs {
+		refs[i] = mustSpawn(t, s, fmt.Sprint("level", i), always(Func(func(ctx *Context, _ any) error {
+			n := 0
+			if i > 0 {
+				below, err := Ask[int](ctx.Context(), refs[i-1], "depth")
+				if err != nil {
+					return err
+				}
+				n = below + 1
+			}
+			ctx.Reply(n)
+			return nil
+		})))
+	}
+	best := time.Hour
+	for range 10 {
+		begin := time.Now()
+		n, err := Ask[int](context.Background(), refs[depth], "depth")
+		if n != depth || err != nil {
+			t.Fatal(n, err)
+		}
+		best = min(best, time.Since(begin))
+	}
+	t.Logf("%v for %d nested asks", best, depth)
+	if best > depth*patience/4 {
+		t.Errorf("%v for %d nested asks: they wait for the watchdog", best, depth)
+	}
 }
