@@ -11,9 +11,10 @@ import (
 // place of the number, for all cells that still have it there.
 //
 // Never early: an epoch is sealed before the clock is read, and a cell refers to an epoch only while it is open. So the
-// handler had ended before the time that is written. Late by little: the carrier closes an epoch when it has nothing to do
-// and after a few activations, the watchdog when it looks, and the clock's goroutine writes its own time for a cell that
-// still has a number when its deadline falls due.
+// handler had ended before the time that is written. The clock's goroutine must not write a time of its own for a number: the
+// cell may have been run again meanwhile, in the same epoch. It looks again later. Late by little: the carrier closes an
+// epoch when it has nothing to do and after a few activations, and the watchdog, which is awake while one is open, when it
+// looks.
 type epoch struct {
 	open  atomic.Int64 // the number, which is negative; 0: none is open
 	mu    sync.Mutex
@@ -63,7 +64,8 @@ func (p *epoch) close(s *scheduler) {
 	p.mu.Unlock()
 }
 
-// known returns since as a time. A number becomes now: the carrier has not come to closing the epoch.
+// known returns since as a time. A number becomes now, which the owner has read in this activation: the epoch of an
+// earlier one is still open. Only for the owner.
 func (w *idleWindow) known(now int64) int64 {
 	for {
 		since := w.since.Load()

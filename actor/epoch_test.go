@@ -103,3 +103,35 @@ func TestReceiveTimeoutIsNeverEarlyUnderCarriers(t *testing.T) {
 	}
 	t.Logf("%d receive timeouts", seen.fired.Load())
 }
+
+// The clock must not write a time for an epoch that is open: the time it has read may be older than the end of a handler
+// that refers to the same epoch.
+func TestFireLeavesAnOpenEpochAlone(t *testing.T) {
+	s := newTestSystem(t)
+	armed := make(chan struct{})
+	a := mustSpawn(t, s, "a", always(&script{
+		pre:  do(func(ctx *Context) { ctx.SetReceiveTimeout(time.Hour) }),
+		recv: func(*Context, any) error { close(armed); return nil },
+	}))
+	a.Tell("m")
+	<-armed
+	c := a.n.cell()
+	for deadline := time.Now().Add(10 * time.Second); c.mb.Owned(); {
+		if time.Now().After(deadline) {
+			t.Fatal("the actor does not come to rest")
+		}
+	}
+	const number = -1 << 40
+	c.idle.since.Store(number)
+	now := s.clock.Now() + int64(2*time.Hour)
+	if again := c.Fire(now); again <= now || again > now+int64(patience) {
+		t.Errorf("fires again %v after now", time.Duration(again-now))
+	}
+	if since := c.idle.since.Load(); since != number {
+		t.Errorf("since is %d", since)
+	}
+	if c.mb.Signalled() || c.mb.Owned() {
+		t.Error("the receive timeout is on its way")
+	}
+	c.idle.since.Store(now)
+}

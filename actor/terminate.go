@@ -75,7 +75,8 @@ func (s *System) terminate() {
 		}
 	}
 	if stuck == nil {
-		s.sched.stop() // else those that are stuck may come back, and end
+		s.sched.stop()     // else those that are stuck may come back, and end
+		s.awaitQuiet(base) // the watchdog may have started a carrier for what was done by then
 	}
 	s.shutdown.outcome = errors.Join(failed...)
 }

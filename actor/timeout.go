@@ -80,7 +80,7 @@ func (c *cell) link(now int64) {
 	c.sys.clock.Schedule(c, c.idle.end(now), now)
 }
 
-// end is when the window is over.
+// end is when the window is over. For the owner.
 func (w *idleWindow) end(now int64) int64 {
 	return timing.Later(w.known(now), time.Duration(w.window.Load()))
 }
@@ -158,7 +158,11 @@ func (c *cell) Fire(now int64) (again int64) {
 	if w.window.Load() == 0 {
 		return 0
 	}
-	if end := w.end(now); end > now {
+	since := w.since.Load()
+	if since < 0 {
+		return timing.Later(now, patience) // by then somebody has closed the epoch
+	}
+	if end := timing.Later(since, time.Duration(w.window.Load())); end > now {
 		return end
 	}
 	serial := w.serial.Load()
