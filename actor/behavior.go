@@ -34,7 +34,7 @@ func (c *cell) stashCurrent() error {
 // and the caller may be a goroutine that has kept the Context.
 func (c *cell) unstash() {
 	r := c.look()
-	if r == &noRare {
+	if r == &c.sys.none {
 		return
 	}
 	r.mu.Lock()
@@ -51,7 +51,7 @@ func (c *cell) unstash() {
 // takeBack puts what was unstashed before everything that waits.
 func (c *cell) takeBack() {
 	r := c.look()
-	if r == &noRare {
+	if r == &c.sys.none {
 		return
 	}
 	r.mu.Lock()
@@ -77,7 +77,7 @@ func (c *cell) takeBack() {
 // be called again after an interruption.
 func (c *cell) dropStash() {
 	r := c.look()
-	if r == &noRare {
+	if r == &c.sys.none {
 		return
 	}
 	for {

@@ -143,19 +143,14 @@ func (c *cell) rare() *rare {
 	}
 }
 
-// noRare stands for that of a cell which has none. It is only read.
-//
-// read-only
-var noRare rare
-
-// look is the cell's rare to read.
+// look is the cell's rare to read; that of the system for a cell which has none.
 func (c *cell) look() *rare {
 	if x := c.ext.Load(); x != nil {
 		if r := x.rare.Load(); r != nil {
 			return r
 		}
 	}
-	return &noRare
+	return &c.sys.none
 }
 
 // kids is the family, nil if the cell never had a child.

@@ -136,14 +136,14 @@ func (c *cell) lifetime() context.Context {
 
 // endLifetime cancels the context of the outgoing instance.
 func (c *cell) endLifetime(cause error) {
-	if r := c.look(); r != &noRare {
+	if r := c.look(); r != &c.sys.none {
 		r.life.Swap(nil).end(cause)
 	}
 }
 
 // endHolds ends what the instance held.
 func (c *cell) endHolds(cause error) {
-	if r := c.look(); r != &noRare {
+	if r := c.look(); r != &c.sys.none {
 		r.held.end(cause)
 	}
 }

@@ -14,7 +14,7 @@ func (c *cell) start() {
 	c.disarm()
 	c.cancelTimers()
 	c.endLifetime(ErrPreviousInstance)
-	if r := c.look(); r != &noRare {
+	if r := c.look(); r != &c.sys.none {
 		r.cause, r.stack, r.unsettled = nil, nil, nil
 	}
 	if c.built {

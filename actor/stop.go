@@ -5,7 +5,7 @@ func (c *cell) beginStop(cause error) {
 	if c.st >= stopping {
 		return
 	}
-	if cause != nil || c.st != failed && c.look() != &noRare {
+	if cause != nil || c.st != failed && c.look() != &c.sys.none {
 		c.rare().cause = cause
 	}
 	c.st = stopping
@@ -68,7 +68,7 @@ func (c *cell) closingState() *closing {
 	c.actor, c.became, c.newActor = nil, false, nil
 	rest := c.shut()
 	r := c.look()
-	if r == &noRare && len(rest) == 0 && c.sys.events.subs.Load() == nil {
+	if r == &c.sys.none && len(rest) == 0 && c.sys.events.subs.Load() == nil {
 		return nil
 	}
 	r = c.rare()

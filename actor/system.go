@@ -46,6 +46,7 @@ type System struct {
 
 	sched   scheduler
 	wakes   wakePool
+	none    rare           // stands for that of a cell which has none; it is only read
 	helpers sync.WaitGroup // goroutines of PipeToSelf and shutdown tasks
 
 	shutdown   shutdown

@@ -87,7 +87,7 @@ func (t Timers) Cancel(key string) bool {
 	}
 	c := &t.ctx.c
 	r := c.look()
-	if r == &noRare {
+	if r == &c.sys.none {
 		return false
 	}
 	r.mu.Lock()
@@ -104,7 +104,7 @@ func (t Timers) Cancel(key string) bool {
 // timer is the one under a key, nil if there is none.
 func (c *cell) timer(key string) *timer {
 	r := c.look()
-	if r == &noRare {
+	if r == &c.sys.none {
 		return nil
 	}
 	r.mu.Lock()
@@ -130,7 +130,7 @@ func (t Timers) Keys() []string {
 		return nil
 	}
 	r := t.ctx.c.look()
-	if r == &noRare {
+	if r == &t.ctx.c.sys.none {
 		return nil
 	}
 	r.mu.Lock()
@@ -140,7 +140,7 @@ func (t Timers) Keys() []string {
 
 func (c *cell) cancelTimers() {
 	r := c.look()
-	if r == &noRare {
+	if r == &c.sys.none {
 		return
 	}
 	r.mu.Lock()
@@ -165,7 +165,7 @@ func (tm *timer) Fire(int64) int64 {
 // more. A single one ends with it.
 func (tm *timer) expects(c *cell) bool {
 	r := c.look()
-	if r == &noRare {
+	if r == &c.sys.none {
 		return false
 	}
 	r.mu.Lock()

@@ -77,7 +77,8 @@ func ExampleGroup() {
 	ask(clerks, job{"ann", "a"})
 	berta, err := sys.Spawn("berta", newClerk)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	clerks.Tell(router.AddRoutee{Ref: berta})
 	ask(clerks, job{"ann", "b"})
@@ -122,7 +123,8 @@ func ExampleConsistentHash() {
 	for range 10 {
 		answer, err := actor.Ask[string](context.Background(), clerks, job{"ann", "again"})
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		at[answer] = true
 	}
