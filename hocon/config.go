@@ -48,7 +48,7 @@ func Empty() *Config { return &Config{resolved: true} }
 func ParseString(name, text string, opts ...func(*Options)) (*Config, error) {
 	o := options(opts)
 	l := newLoader(o)
-	root, err := l.parse(name, text, nil)
+	root, err := l.parse(name, text, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func ParseFile(path string, opts ...func(*Options)) (*Config, error) {
 		return nil, &Error{File: path, Msg: "cannot read the file: " + reason(err), cause: err}
 	}
 	l := newLoader(o)
-	root, err := l.parse(path, string(text), nil)
+	root, err := l.parse(path, string(text), nil, nil)
 	if err != nil {
 		return nil, err
 	}

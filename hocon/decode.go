@@ -1,6 +1,7 @@
 package hocon
 
 import (
+	"encoding"
 	"errors"
 	"reflect"
 	"strconv"
@@ -67,6 +68,9 @@ func (v Value) into(dst reflect.Value) error {
 	if d, ok := dst.Addr().Interface().(*time.Duration); ok {
 		return v.duration(d)
 	}
+	if u, ok := dst.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return v.unmarshal(textUnmarshaler{u})
+	}
 	switch dst.Kind() {
 	case reflect.Pointer:
 		fresh := reflect.New(dst.Type().Elem())
@@ -109,7 +113,7 @@ func (v Value) unmarshal(u unmarshaler) error {
 		var inner *Error
 		if errors.As(err, &inner) {
 			// The inner place is the more exact one; it is said once, in front.
-			wrapped = &Error{File: inner.File, Line: inner.Line, Column: inner.Column, Key: inner.Key}
+			wrapped = &Error{File: inner.File, Line: inner.Line, Column: inner.Column, Key: inner.Key, Included: inner.Included}
 			wrapped.Msg = strings.Replace(err.Error(), inner.Error(), inner.Msg, 1)
 		}
 		wrapped.cause = err
@@ -120,6 +124,17 @@ func (v Value) unmarshal(u unmarshaler) error {
 		return &hidden
 	}
 	return wrapped
+}
+
+// textUnmarshaler makes an unmarshaler of a type that reads text, such as an enumeration.
+type textUnmarshaler struct{ encoding.TextUnmarshaler }
+
+func (u textUnmarshaler) UnmarshalHOCON(v Value) error {
+	text, err := v.String()
+	if err != nil {
+		return err
+	}
+	return u.UnmarshalText([]byte(text))
 }
 
 // hideSecrets takes what came from the environment out of the message of a type that did not know.

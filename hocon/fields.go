@@ -128,10 +128,14 @@ func unknownKey(key string, fields map[string]structField) string {
 	plain := func(s string) string {
 		return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s))
 	}
+	meant, nearest := "", 3
 	for _, k := range keys {
-		if distance(plain(k), plain(key)) <= min(2, len(k)/3) {
-			return "unknown key; did you mean " + k + "?"
+		if d := distance(plain(k), plain(key)); d <= min(2, len(k)/3) && d < nearest {
+			meant, nearest = k, d
 		}
+	}
+	if meant != "" {
+		return "unknown key; did you mean " + meant + "?"
 	}
 	return "unknown key; the keys here are " + strings.Join(keys, ", ")
 }

@@ -13,6 +13,8 @@ const (
 	// maxIncludes and maxText bound what one document can pull in.
 	maxIncludes = 1000
 	maxText     = 64 << 20
+	// maxValues bounds the memory that a document takes, which is far more per value than its text.
+	maxValues = 1_000_000
 )
 
 // loader is what the documents of one parse have in common.
@@ -22,20 +24,24 @@ type loader struct {
 	chain []string
 	count int
 	bytes int
+	// values counts what was parsed.
+	values int
 }
 
 func newLoader(o Options) *loader { return &loader{opts: o} }
 
-// parse parses one document. The parent is the parser at the include statement, nil for the outermost document.
-func (l *loader) parse(name, text string, parent *parser) (*object, error) {
+// parse parses one document. The parent is the parser at the include statement, whose
+// place is from; both are nil for the outermost document.
+func (l *loader) parse(name, text string, from *pos, parent *parser) (*object, error) {
+	start := pos{file: name, line: 1, col: 1, from: from}
 	l.bytes += len(text)
 	if l.bytes > maxText {
-		return nil, &Error{File: name, Msg: "the document and its includes have more than 64 MiB"}
+		return nil, start.errorf("the document and its includes have more than 64 MiB")
 	}
-	if err := checkUTF8(name, text); err != nil {
+	if err := checkUTF8(start, text); err != nil {
 		return nil, err
 	}
-	p := &parser{scanner: scanner{src: text, here: pos{name, 1, 1}}, load: l}
+	p := &parser{scanner: scanner{src: text, here: start}, load: l}
 	if parent != nil {
 		p.prefix = append(parent.prefix[:len(parent.prefix):len(parent.prefix)], parent.path...)
 		p.isolated = parent.isolated || parent.arrays > 0
@@ -138,7 +144,7 @@ func (p *parser) includeFile(o *object, name string, at pos) (bool, error) {
 	if p.load.count++; p.load.count > maxIncludes {
 		return false, at.errorf("more than %d files are included", maxIncludes)
 	}
-	included, err := p.load.parse(name, string(text), p)
+	included, err := p.load.parse(name, string(text), &at, p)
 	if err != nil {
 		return false, err
 	}

@@ -178,11 +178,11 @@ func (s *scanner) unexpected() *Error {
 }
 
 // checkUTF8 finds the first byte that is no UTF-8.
-func checkUTF8(name, text string) error {
+func checkUTF8(start pos, text string) error {
 	if utf8.ValidString(text) {
 		return nil
 	}
-	s := scanner{src: text, here: pos{name, 1, 1}}
+	s := scanner{src: text, here: start}
 	for s.off < len(text) {
 		if r, n := utf8.DecodeRuneInString(text[s.off:]); r == utf8.RuneError && n == 1 {
 			break
