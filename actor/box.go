@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/mailbox"
 )
@@ -120,14 +121,16 @@ func (c *cell) pushWait(ctx context.Context, e envelope) error {
 func (c *cell) prepend(es []envelope) {
 	if b := c.look().box; b != nil {
 		var ranks []int
+		defer func() { // also if the priority function ends the goroutine
+			b.Prepend(es, ranks)
+			c.mb.Announce() // we are the owner, so nobody has to be woken
+		}()
 		if b.priority != nil {
-			ranks = make([]int, len(es))
+			ranks = slices.Repeat([]int{lowest}, len(es))
 			for i := range es {
 				ranks[i] = b.rank(c, &es[i])
 			}
 		}
-		b.Prepend(es, ranks)
-		c.mb.Announce() // we are the owner, so nobody has to be woken
 		return
 	}
 	c.mb.Prepend(es, &c.sys.sched.chunks)

@@ -121,8 +121,8 @@ func (r Ref) Stop(ctx context.Context) error {
 		return nil
 	}
 	c, ended := r.n.cell(), make(chan struct{})
-	if !c.send(command{kind: cmdAwait, ended: ended}, nil) {
-		return nil
+	if !c.send(command{kind: cmdAwait, ended: ended}, nil) && c.mb.Marked(markEnded) {
+		return nil // else it is about to end, and looks once more for those who wait
 	}
 	if ctx.Err() == nil {
 		r.Tell(PoisonPill{})

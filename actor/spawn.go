@@ -67,7 +67,7 @@ func (c *SpawnConfig) Validate() error {
 
 // spawn may be called by the owner, and by anybody on a guardian. The options are foreign code and run on the caller's
 // goroutine.
-func (c *cell) spawn(name string, newActor func() Actor, opts []func(*SpawnConfig), by *carrier) (Ref, error) {
+func (c *cell) spawn(f *family, name string, newActor func() Actor, opts []func(*SpawnConfig), by *carrier) (Ref, error) {
 	if newActor == nil {
 		return Ref{}, c.spawnError(name, errors.New("the factory is nil"))
 	}
@@ -82,7 +82,7 @@ func (c *cell) spawn(name string, newActor func() Actor, opts []func(*SpawnConfi
 		}
 	}
 	k := newCell(c.sys, c, name, newActor, spec)
-	if err := c.kids().add(k, name, by); err != nil {
+	if err := f.add(k, name, by); err != nil {
 		return Ref{}, c.spawnError(name, err)
 	}
 	return k.ref(), nil
@@ -93,10 +93,13 @@ func (c *cell) spawnChild(name string, newActor func() Actor, opts []func(*Spawn
 	if c.st >= restarting || c.stopAsked {
 		return Ref{}, c.spawnError(name, ErrStopped)
 	}
-	if x := c.x(); x.kids.Load() == nil {
-		x.kids.Store(&family{susp: c.susp})
+	kids := &c.x().kids
+	f := kids.Load()
+	if f == nil {
+		f = &family{susp: c.susp}
+		kids.Store(f)
 	}
-	return c.spawn(name, newActor, opts, c.run)
+	return c.spawn(f, name, newActor, opts, c.run)
 }
 
 func (c *cell) spawnError(name string, err error) error {

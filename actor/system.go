@@ -141,5 +141,5 @@ func (s *System) spawnTop(name string, newActor func() Actor, opts []func(*Spawn
 	if s.shutdown.started.Load() {
 		return Ref{}, s.user.spawnError(name, ErrStopped)
 	}
-	return s.user.spawn(name, newActor, opts, nil)
+	return s.user.spawn(s.user.kids(), name, newActor, opts, nil)
 }
