@@ -31,7 +31,7 @@ type Mailbox struct {
 	Overflow Overflow
 	// Priority ranks messages: lower numbers are handled first, equal ones in the order they came. It is called once for
 	// each message, on the sender's goroutine, by several at a time, and again on the actor's for one that comes back
-	// from the stash. It must not block; a message that it panics about gets the lowest priority and a log line.
+	// from the stash. It must not block; a message that it panics about gets the lowest priority, and the log a line for the first and at each doubling of their number.
 	// PoisonPill, Kill, Terminated and timer ticks are ranked too, ticks when their timer is
 	// started; ReceiveTimeout is always last. What is unstashed comes
 	// before what waits with the same rank. The cost of a message grows with the number of different ranks that wait.
@@ -75,7 +75,9 @@ func (c *cell) spawn(f *family, name string, newActor func() Actor, opts []func(
 	if len(opts) > 0 {
 		spec = new(SpawnConfig)
 		for _, o := range opts {
-			o(spec)
+			if o != nil {
+				o(spec)
+			}
 		}
 		if err := spec.Validate(); err != nil {
 			return Ref{}, c.spawnError(name, err)

@@ -1,5 +1,7 @@
 package actor
 
+import "log/slog"
+
 // beginStop stops the children; the rest follows when the last of them has ended.
 func (c *cell) beginStop(cause error) {
 	if c.st >= stopping {
@@ -21,7 +23,7 @@ func (c *cell) beginStop(cause error) {
 func (c *cell) finishStop() {
 	c.cancelTimers()
 	if err := c.guard(inPostStop, c.postStop); err != nil {
-		c.log().Error("PostStop failed", "error", err)
+		c.report(inPostStop, slog.LevelError, "PostStop failed", "error", err)
 	}
 	c.close()
 }

@@ -63,7 +63,9 @@ func NewSystem(name string, opts ...func(*SystemConfig)) (*System, error) {
 	}
 	var sc SystemConfig
 	for _, o := range opts {
-		o(&sc)
+		if o != nil {
+			o(&sc)
+		}
 	}
 	if err := sc.Validate(); err != nil {
 		return nil, err

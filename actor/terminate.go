@@ -22,6 +22,7 @@ import (
 // Completion or a function of PipeToSelf, Terminate only begins it and returns ErrInside at once, whatever ctx is. That
 // goes for the code of every system's actors, not just this one's. Wait on another goroutine, by Terminate or Terminated.
 func (s *System) Terminate(ctx context.Context) error {
+	ctx = orBackground(ctx)
 	select {
 	case <-s.terminated: // before this call, so there is nothing to wait for
 		return s.shutdown.outcome
