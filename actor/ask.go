@@ -74,8 +74,8 @@ func isAsk(d Completion) bool {
 }
 
 // Ask tells msg and waits for the reply. It ends with the first of: the reply, the error or Reject of the handler, a
-// dead letter, the end of ctx; if ctx has no deadline, after troupe.actor.askTimeout (5 s) with ErrAskTimeout. A handler
-// that returns nil without a reply does not end it. A reply that is an error is returned as the error, and one that is
+// dead letter, the end of ctx; if ctx has no deadline, after troupe.actor.askTimeout (5 s) with ErrAskTimeout. A nil ctx has no
+// deadline. A handler that returns nil without a reply does not end it. A reply that is an error is returned as the error, and one that is
 // not a T as ErrReplyType. Ask blocks its goroutine: inside a handler it blocks that actor, and asking oneself waits for
 // the deadline. The error names the recipient and wraps the cause.
 func Ask[T any](ctx context.Context, to Ref, msg any) (T, error) {
@@ -95,6 +95,7 @@ func Ask[T any](ctx context.Context, to Ref, msg any) (T, error) {
 }
 
 func ask(ctx context.Context, to Ref, msg any) (any, error) {
+	ctx = orBackground(ctx)
 	if to.n == nil {
 		return nil, ErrNoRecipient
 	}
@@ -125,6 +126,14 @@ func ask(ctx context.Context, to Ref, msg any) (any, error) {
 	}
 	sys.wakes.put(p.wake)
 	return p.value, p.err
+}
+
+// orBackground is ctx, or for nil a context that never ends: a nil context must not bring the caller down.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background() // see above
+	}
+	return ctx
 }
 
 // deliverUrgent is deliver for a caller that is about to wait for what comes of it: a carrier that waits in a handler will

@@ -110,6 +110,9 @@ func (b *behavior) depth() (n int) {
 
 // become replaces the behaviour in force, or stacks a new one on it.
 func (c *cell) become(f Func, keep bool) {
+	if f == nil {
+		f = c.actor.Receive
+	}
 	r := c.rare()
 	below := r.stack
 	if below != nil && !keep {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/mailbox"
 )
@@ -13,6 +15,7 @@ import (
 type box struct {
 	mailbox.Box[envelope]
 	priority func(msg any) int
+	unranked atomic.Int64 // messages that it panicked about
 }
 
 // newBox makes what a Mailbox asks for, nil if that is the default.
@@ -43,16 +46,18 @@ func (b *box) rank(c *cell, e *envelope) (rank int) {
 	defer func() {
 		if v := recover(); v != nil {
 			rank = lowest
-			c.sys.logRankPanic(c, e, v)
+			if n := b.unranked.Add(1); n&(n-1) == 0 { // the first, and whenever the number has doubled
+				c.sys.logRankPanic(c, e, v, n)
+			}
 		}
 	}()
 	return b.priority(e.msg)
 }
 
 // logRankPanic must not fail: it runs where somebody tells.
-func (s *System) logRankPanic(c *cell, e *envelope, v any) {
+func (s *System) logRankPanic(c *cell, e *envelope, v any, n int64) {
 	defer func() { _ = recover() }()
-	c.log().Error("the priority function panicked; the message gets the lowest priority", "type", typeName(e.msg), "error", newPanicError(v))
+	c.log().Error("the priority function panicked; the message gets the lowest priority", "type", typeName(e.msg), "times", n, "error", newPanicError(v))
 }
 
 // pushBox puts an envelope into the box of the cell.
@@ -120,14 +125,16 @@ func (c *cell) pushWait(ctx context.Context, e envelope) error {
 func (c *cell) prepend(es []envelope) {
 	if b := c.look().box; b != nil {
 		var ranks []int
+		defer func() { // also if the priority function ends the goroutine
+			b.Prepend(es, ranks)
+			c.mb.Announce() // we are the owner, so nobody has to be woken
+		}()
 		if b.priority != nil {
-			ranks = make([]int, len(es))
+			ranks = slices.Repeat([]int{lowest}, len(es))
 			for i := range es {
 				ranks[i] = b.rank(c, &es[i])
 			}
 		}
-		b.Prepend(es, ranks)
-		c.mb.Announce() // we are the owner, so nobody has to be woken
 		return
 	}
 	c.mb.Prepend(es, &c.sys.sched.chunks)

@@ -81,6 +81,10 @@ func (k *carrier) recycle() {
 // wake schedules a cell that the caller owns now, from the cell that the carrier runs. The compare-and-swap, and the
 // look at retired, are for a Context that is used on another goroutine: it must not break anything but itself.
 func (k *carrier) wake(c *cell) {
+	if s := &c.sys.sched; s != k.sched { // another system's: its clock, its count of carriers
+		s.enqueue(c, true)
+		return
+	}
 	if k.sched.direct || k.slot.Load() != nil || !k.slot.CompareAndSwap(nil, c) {
 		k.sched.enqueue(c, true)
 		return

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -35,20 +36,20 @@ type cell struct {
 	ext    atomic.Pointer[ext]
 	idle   idleWindow
 
-	st         state
-	phase      phase  // what kind of foreign code is running, see interrupt.go
-	todo       uint8  // signals that are being handled
-	susp       uint16 // suspended ancestors
-	stopAsked  bool   // StopSelf was called in the current turn
-	became     bool   // the behaviour is on the stack, not the actor's own
-	touched    bool   // a handler that counts has run, or is running, since the window's since; see idleWindow
-	linked     bool   // the window's entry is in the clock
-	queued     bool   // its marker is on its way
-	built      bool   // an instance has been built at least once
-	announced  bool   // ActorStarted has been published
-	stopRan    bool   // this instance has had its PostStop
-	member     bool   // of the parent's family: the parent's, with the family's lock
-	parentTold bool   // of the end
+	st        state
+	phase     phase  // what kind of foreign code is running, see interrupt.go
+	todo      uint8  // signals that are being handled
+	susp      uint16 // suspended ancestors
+	stopAsked bool   // StopSelf was called in the current turn
+	became    bool   // the behaviour is on the stack, not the actor's own
+	touched   bool   // a handler that counts has run, or is running, since the window's since; see idleWindow
+	linked    bool   // the window's entry is in the clock
+	queued    bool   // its marker is on its way
+	built     bool   // an instance has been built at least once
+	announced bool   // ActorStarted has been published
+	stopRan   bool   // this instance has had its PostStop
+	member    bool   // of the parent's family: the parent's, with the family's lock
+	stopTold  bool   // ActorStopped has been published
 
 	newActor   func() Actor
 	qnext      *cell // in the queue; at the end, in the parent's list of the ended
@@ -95,6 +96,7 @@ const (
 	markStopping    = mailbox.Mark0 // a stop was asked for: the lifetime's context is cancelled
 	markSubscribed  = mailbox.Mark1 // has, or had, subscriptions on the event stream
 	markStartFailed = mailbox.Mark2 // the last failure was that of a start
+	markEnded       = mailbox.Mark4 // everybody who waited for the end knows
 	markWarned      = mailbox.Mark3 // a Context was used after its turn, and that was logged
 )
 
@@ -171,6 +173,20 @@ func (c *cell) path() string {
 }
 
 func (c *cell) log() *slog.Logger { return c.sys.log.With("actor", c.path()) }
+
+// report logs between two steps of the actor's life: a logger that panics must not cost it the second. next is what goes
+// on there if it ends the goroutine.
+func (c *cell) report(next phase, level slog.Level, msg string, args ...any) {
+	was := c.phase
+	defer func() {
+		if recover() != nil {
+			c.phase = was
+		}
+	}()
+	c.phase = next
+	c.log().Log(context.Background(), level, msg, args...) // there is no request that this belongs to
+	c.phase = was
+}
 
 // push puts an envelope into the user lane. The error says that it was not taken; its completion is still the caller's.
 // by is the carrier that the caller runs on, nil outside of actors.

@@ -36,6 +36,9 @@ const (
 // send puts a command into the system lane; false when the cell is gone. It may have taken the command all the same if
 // it was about to end, so an answer to it must be harmless twice.
 func (c *cell) send(m command, by *carrier) bool {
+	if c.mb.Closed() && m.kind != cmdAwait { // nobody would ever take it out
+		return false
+	}
 	q := &c.x().sysq
 	for {
 		m.next = q.Load()

@@ -10,7 +10,8 @@ import (
 
 // Context is what an actor has of the runtime while it handles a message or runs a hook. It is valid only on the
 // actor's own goroutine, inside hooks and Receive. Used after its turn, for example by a goroutine that the handler
-// started, a method does nothing but log a warning, once per actor; Self, System and Context may be used anywhere. No
+// started, a method does nothing but log a warning, once per actor. While the same actor handles another message such a
+// use cannot be told apart and acts on that one; it is a data race, which the race detector reports. Self, System and Context may be used anywhere. No
 // method blocks.
 type Context struct{ c cell }
 
@@ -193,7 +194,7 @@ func (x *Context) CancelReceiveTimeout() {
 func (x *Context) Timers() Timers { return Timers{x} }
 
 // Become makes f handle the next messages, in place of the behaviour in force. It lasts until the next Become or
-// Unbecome, or a restart; mailbox, timers, stash and receive timeout are untouched.
+// Unbecome, or a restart; nil stands for the actor's own Receive; mailbox, timers, stash and receive timeout are untouched.
 func (x *Context) Become(f Func) {
 	if x.ok("Become") {
 		x.c.become(f, false)

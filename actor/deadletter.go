@@ -40,12 +40,17 @@ func (s *System) undelivered(e *envelope, to Ref, reason error) {
 func (s *System) deadLetter(e *envelope, to Ref, reason error) {
 	_, again := e.msg.(DeadLetter) // a dead letter of a dead letter would go round for ever
 	full := e.done != nil && errors.Is(reason, ErrMailboxFull)
+	defer s.endDead(e, full, reason) // also if the logger or a predicate ends the goroutine
 	if !again && !full {
 		s.events.letters.note(s, e, to, reason)
 		if s.events.subs.Load() != nil {
 			s.events.Publish(DeadLetter{Msg: e.msg, To: to, Sender: e.sender, Reason: reason})
 		}
 	}
+}
+
+// endDead ends the completion of a dead letter.
+func (s *System) endDead(e *envelope, full bool, reason error) {
 	switch {
 	case full:
 		s.finish(e, ErrMailboxFull)

@@ -15,7 +15,7 @@
 // # Who may call what
 //
 // Refs, the System and the EventStream may be used from any goroutine. A Context belongs to the actor's goroutine, inside
-// hooks and Receive, and does nothing elsewhere but log a warning; Self, System, Context and Log work anywhere. A handler
+// hooks and Receive, and must not be used elsewhere, see Context; Self, System and Context work anywhere. A handler
 // may block: it delays its own actor and no other. Ask blocks its goroutine; inside a handler PipeToSelf is the better
 // way to wait for something.
 //

@@ -86,7 +86,11 @@ func (ev *EventStream) Publish(event any) {
 		return
 	}
 	for _, s := range *subs {
-		if s.foreign && s.accepts(ev, event) || !s.foreign && s.match(event) {
+		switch {
+		case s.foreign && !s.accepts(ev, event), !s.foreign && !s.match(event):
+		case s.to.n.cell().mb.Closed(): // its end has taken it off its own system's stream, and this is another's, or later
+			ev.removeRef(s.to)
+		default:
 			s.to.n.deliver(envelope{msg: event}, nil)
 		}
 	}

@@ -38,6 +38,9 @@ var errNameTaken = errors.New("the name is taken by a child that has not ended")
 func (f *family) add(k *cell, name string, by *carrier) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.byName[name] != nil { // the owner may not have come to burying it
+		f.buryEnded()
+	}
 	switch {
 	case f.closed:
 		return ErrStopped
@@ -82,12 +85,17 @@ func (f *family) ended(k *cell) {
 func (f *family) bury() (empty bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.buryEnded()
+	return f.size == 0
+}
+
+// buryEnded is called with mu held.
+func (f *family) buryEnded() {
 	for k := f.gone.Swap(nil); k != nil; {
 		next := k.qnext
 		f.remove(k)
 		k = next
 	}
-	return f.size == 0
 }
 
 // remove is called with mu held.
@@ -149,6 +157,8 @@ func (f *family) has(k *cell) bool {
 
 // budget is what a child has used up.
 func (f *family) budget(k *cell) *restarts {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	b := f.budgets[k]
 	if b == nil {
 		if f.budgets == nil {
@@ -260,16 +270,21 @@ func (s *cellSet) remove(c *cell) {
 	}
 }
 
-// pop takes one out, nil if none is left.
-func (s *cellSet) pop() *cell {
-	if n := len(s.few); n > 0 {
+// take empties the set and calls f for each, also if one of the calls ends the goroutine.
+func (s *cellSet) take(f func(*cell)) {
+	defer func() {
+		if len(s.few)+len(s.many) > 0 {
+			s.take(f)
+		}
+	}()
+	for len(s.few) > 0 {
 		c := s.few[0]
 		s.few = s.few[1:]
-		return c
+		f(c)
 	}
 	for c := range s.many {
 		delete(s.many, c)
-		return c
+		f(c)
 	}
-	return nil
+	*s = cellSet{}
 }

@@ -1,10 +1,13 @@
 package actor
 
+import "log/slog"
+
 // user handles one envelope of the user lane.
 func (c *cell) user(e *envelope) {
 	k := c.run
 	k.e, k.taken = e, false
 	if e.done != nil && !c.admit(e) {
+		k.ctx = nil // it may have brought one
 		return
 	}
 	switch e.msg.(type) {
@@ -93,16 +96,22 @@ func (c *cell) control(e *envelope) bool {
 	msg, done := e.msg, *e
 	c.endTick()
 	k.e, k.own, k.ctx = &k.none, nil, nil
+	var err error
 	switch msg.(type) {
 	case PoisonPill:
-		c.sys.finish(&done, nil)
-		c.beginStop(nil)
+		c.stopAsked = true
 	case Kill:
-		c.sys.finish(&done, nil)
-		c.fail(&failure{err: ErrKilled})
+		err = ErrKilled
 	case Terminated:
 		c.sys.undelivered(&done, c.ref(), ErrForged)
+		return true
 	}
+	k.err = err
+	c.phase = inSettle
+	c.sys.finish(&done, nil)
+	c.phase = ours
+	k.err = nil
+	c.afterMessage(err)
 	return true
 }
 
@@ -131,16 +140,27 @@ func (c *cell) afterMessage(err error) {
 	msg := k.e.msg
 	c.endTick()
 	k.e, k.own, k.ctx = &k.none, nil, nil
+	refused := err != nil && refusal(err)
 	switch {
 	case c.stopAsked:
-		if err != nil && !Rejected(err) {
-			c.log().Error("failed while stopping itself", "error", err)
+		if err != nil && !refused {
+			c.report(inSettle, slog.LevelError, "failed while stopping itself", "error", err)
 		}
 		c.beginStop(nil)
-	case err == nil || Rejected(err):
+	case err == nil || refused:
 	default:
 		c.fail(&failure{err: err, msg: msg})
 	}
+}
+
+// refusal is Rejected for an error whose methods may panic.
+func refusal(err error) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	return Rejected(err)
 }
 
 // endTick arms the next tick of the timer whose tick is the current message.

@@ -432,7 +432,7 @@ func TestHC_S1_drain(t *testing.T) {
 
 func TestHC_S2_system_actors_outlive_user_actors(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System, r *record) {
-		sys, err := s.guardians[1].spawn("registry", always(Func(func(ctx *Context, msg any) error {
+		sys, err := s.guardians[1].spawn(s.guardians[1].kids(), "registry", always(Func(func(ctx *Context, msg any) error {
 			r.add("%v", msg)
 			ctx.Reply("bye")
 			return nil

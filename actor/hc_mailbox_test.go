@@ -203,7 +203,7 @@ func TestHC_M4_ranker_that_panics(t *testing.T) {
 			t.Errorf("asked about %q", asked)
 		}
 		log := out.String()
-		if n := strings.Count(log, "type=string error"); n != 2 || strings.Contains(log, "secret 1") || !strings.Contains(log, "actor=troupe://test/user/a") {
+		if n := strings.Count(log, "type=string times=2 error"); n != 1 || strings.Contains(log, "times=3") || strings.Contains(log, "secret 1") || !strings.Contains(log, "actor=troupe://test/user/a") {
 			t.Errorf("%d lines in %s", n, log)
 		}
 	})

@@ -23,7 +23,6 @@ const (
 	inPostStop                  // PostStop
 	inClose                     // completions of messages that are left at the end
 	inReleaseHolds              // completions that the outgoing instance held
-	inTellEnd                   // priority functions of the watchers
 	inOurs                      // the runtime's own code, by way of a logger for example; only after a Goexit
 )
 
@@ -71,6 +70,9 @@ func (k *carrier) guard() {
 		k.resume = newPanicError(v)
 		return
 	}
+	if c.st == gone && c.phase == ours { // in tellEnd, which has no second half; it is not to be in the queue, see qnext
+		return
+	}
 	c.rare().handover = &handover{*k.e, k.own, k.err, k.ctx, k.after}
 	if c.phase == ours {
 		c.phase = inOurs
@@ -114,8 +116,6 @@ func (c *cell) interrupted(err error) {
 		c.judged(Supervisor{}, Escalate)
 	case inPostStop, inClose:
 		c.close()
-	case inTellEnd:
-		c.tellEnd()
 	}
 }
 

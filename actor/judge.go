@@ -1,5 +1,7 @@
 package actor
 
+import "log/slog"
+
 // failure is one failure on its way through supervision.
 type failure struct {
 	from  *cell // who failed
@@ -28,8 +30,8 @@ func (c *cell) fail(f *failure) {
 	c.rare().cause, c.rare().failing = f.err, f
 	c.kids().suspend(1, c.run)
 	if c.parent == nil {
-		c.log().Error("the root failed; the system terminates", "error", f.err)
 		c.sys.beginTerminate()
+		c.report(ours, slog.LevelError, "the root failed; the system terminates", "error", f.err)
 		return
 	}
 	c.parent.send(command{kind: cmdFailure, failure: f}, c.run)
@@ -62,7 +64,7 @@ func (c *cell) judge(f *failure) {
 		return nil
 	})
 	if err != nil {
-		c.log().Error("supervisor or decider failed; the failure is escalated", "child", f.from.path(), "error", err)
+		c.report(inJudge, slog.LevelError, "supervisor or decider failed; the failure is escalated", "child", f.from.path(), "error", err)
 		d = Escalate
 	}
 	c.judged(sup, d)
@@ -82,13 +84,13 @@ func (c *cell) supervisorOf(k *cell) Supervisor {
 // judged carries the decision out.
 func (c *cell) judged(sup Supervisor, d Directive) {
 	f := c.rare().judging
+	if d > Escalate && c.kids().has(f.from) {
+		c.report(inJudge, slog.LevelError, "decider returned an unknown directive; the child is stopped", "child", f.from.path(), "directive", d.String())
+		d = Stop
+	}
 	c.rare().judging = nil
 	if !c.kids().has(f.from) {
 		return
-	}
-	if d > Escalate {
-		c.log().Error("decider returned an unknown directive; the child is stopped", "child", f.from.path(), "directive", d.String())
-		d = Stop
 	}
 	all := sup.AllForOne && d != Resume // there is nothing to resume in the others
 	d = c.within(f.from, &sup, d, f.start)
@@ -103,11 +105,11 @@ func (c *cell) judged(sup Supervisor, d Directive) {
 }
 
 func (c *cell) logJudgement(f *failure, d Directive) {
-	level := c.log().Warn
+	level := slog.LevelWarn
 	if d == Stop || d == Escalate {
-		level = c.log().Error
+		level = slog.LevelError
 	}
-	level("child failed", "child", f.from.path(), "decision", d.String(), "error", f.err)
+	c.report(ours, level, "child failed", "child", f.from.path(), "decision", d.String(), "error", f.err)
 }
 
 // covered says that a child failed before it got the last decision about all children. If that was a restart, it has
@@ -165,7 +167,7 @@ func (c *cell) decided(m *command) {
 // it was failed itself are judged now.
 func (c *cell) resume() {
 	r := c.rare()
-	c.st, r.cause = running, nil
+	c.st, r.cause, r.failing = running, nil, nil
 	c.kids().suspend(-1, c.run)
 	unsettled := r.unsettled
 	r.unsettled = nil

@@ -1,6 +1,9 @@
 package actor
 
-import "fmt"
+import (
+	"fmt"
+	"log/slog"
+)
 
 // start builds an instance and runs its start hook: PostRestart with the cause when it takes the place of one that
 // failed, else PreStart. What the outgoing instance has left, in its last hook, ends here.
@@ -15,7 +18,7 @@ func (c *cell) start() {
 	c.cancelTimers()
 	c.endLifetime(ErrPreviousInstance)
 	if r := c.look(); r != &c.sys.none {
-		r.cause, r.stack, r.unsettled = nil, nil, nil
+		r.cause, r.failing, r.stack, r.unsettled = nil, nil, nil, nil
 	}
 	if c.built {
 		c.rare().instance++
@@ -53,7 +56,7 @@ func (c *cell) build() error {
 func (c *cell) started(err error) {
 	if c.stopAsked {
 		if err != nil {
-			c.log().Error("failed while stopping itself", "error", err)
+			c.report(inSettle, slog.LevelError, "failed while stopping itself", "error", err)
 		}
 		c.beginStop(nil)
 		return
@@ -90,7 +93,7 @@ func (c *cell) dropStashBeforeRestart() {
 	c.dropStash()
 	c.phase = ours
 	if err := c.guard(inBeforeStart, c.beforeRestart); err != nil {
-		c.log().Error("hook failed before a restart", "error", err)
+		c.report(inBeforeStart, slog.LevelError, "hook failed before a restart", "error", err)
 	}
 	c.replaceInstance()
 }

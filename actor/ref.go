@@ -97,6 +97,7 @@ func Send(to Ref, e Envelope) {
 // not actors, and blocks until the message is taken, ctx ends, with its error, or the actor stops, with ErrStopped. In a
 // handler it would block that actor.
 func (r Ref) TellWait(ctx context.Context, msg any) error {
+	ctx = orBackground(ctx)
 	switch {
 	case r.n == nil:
 		return ErrNoRecipient
@@ -114,15 +115,20 @@ func (r Ref) TellWait(ctx context.Context, msg any) error {
 // that has ended is no error; the zero Ref is ErrNoRecipient. Stop is for goroutines that are not actors: in a handler it
 // would block that actor, and an actor that waits for its own end waits until ctx ends.
 func (r Ref) Stop(ctx context.Context) error {
+	ctx = orBackground(ctx)
 	switch {
 	case r.n == nil:
 		return ErrNoRecipient
 	case r.n.ask:
 		return nil
 	}
-	c, ended := r.n.cell(), make(chan struct{})
-	if !c.send(command{kind: cmdAwait, ended: ended}, nil) {
+	c := r.n.cell()
+	if c.mb.Marked(markEnded) {
 		return nil
+	}
+	ended := make(chan struct{})
+	if !c.send(command{kind: cmdAwait, ended: ended}, nil) && c.mb.Marked(markEnded) {
+		return nil // else it is about to end, and looks once more for those who wait
 	}
 	if ctx.Err() == nil {
 		r.Tell(PoisonPill{})

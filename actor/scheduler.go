@@ -68,6 +68,9 @@ func (s *scheduler) enqueue(c *cell, inside bool) {
 	}
 	n := s.append(c)
 	active := s.active.Load()
+	if active == 0 && !s.some.Load() {
+		return // it has been taken, and may have ended by now, and the system with it
+	}
 	if active == 0 || active < s.max && (inside || n > 1) {
 		if s.search.Load() > 0 || s.launch(active) {
 			return
@@ -146,12 +149,13 @@ func (k *carrier) dequeue() *cell {
 		return nil
 	}
 	next := c.qnext
+	c.qnext = nil // or an idle actor would keep one that has ended
 	n := uint32(0)
 	if !s.single && !k.loose.Load() && k.batchState.Load() != busy {
 		most := min(uint32(s.queued-1)/uint32(s.max), batchLen)
 		for ; n < most; n++ {
 			k.batch[n] = next
-			next = next.qnext
+			next, next.qnext = next.qnext, nil
 		}
 	}
 	s.head = next

@@ -31,7 +31,7 @@ type Mailbox struct {
 	Overflow Overflow
 	// Priority ranks messages: lower numbers are handled first, equal ones in the order they came. It is called once for
 	// each message, on the sender's goroutine, by several at a time, and again on the actor's for one that comes back
-	// from the stash. It must not block; a message that it panics about gets the lowest priority and a log line.
+	// from the stash. It must not block; a message that it panics about gets the lowest priority, and the log a line for the first and at each doubling of their number.
 	// PoisonPill, Kill, Terminated and timer ticks are ranked too, ticks when their timer is
 	// started; ReceiveTimeout is always last. What is unstashed comes
 	// before what waits with the same rank. The cost of a message grows with the number of different ranks that wait.
@@ -67,7 +67,7 @@ func (c *SpawnConfig) Validate() error {
 
 // spawn may be called by the owner, and by anybody on a guardian. The options are foreign code and run on the caller's
 // goroutine.
-func (c *cell) spawn(name string, newActor func() Actor, opts []func(*SpawnConfig), by *carrier) (Ref, error) {
+func (c *cell) spawn(f *family, name string, newActor func() Actor, opts []func(*SpawnConfig), by *carrier) (Ref, error) {
 	if newActor == nil {
 		return Ref{}, c.spawnError(name, errors.New("the factory is nil"))
 	}
@@ -75,14 +75,16 @@ func (c *cell) spawn(name string, newActor func() Actor, opts []func(*SpawnConfi
 	if len(opts) > 0 {
 		spec = new(SpawnConfig)
 		for _, o := range opts {
-			o(spec)
+			if o != nil {
+				o(spec)
+			}
 		}
 		if err := spec.Validate(); err != nil {
 			return Ref{}, c.spawnError(name, err)
 		}
 	}
 	k := newCell(c.sys, c, name, newActor, spec)
-	if err := c.kids().add(k, name, by); err != nil {
+	if err := f.add(k, name, by); err != nil {
 		return Ref{}, c.spawnError(name, err)
 	}
 	return k.ref(), nil
@@ -93,10 +95,13 @@ func (c *cell) spawnChild(name string, newActor func() Actor, opts []func(*Spawn
 	if c.st >= restarting || c.stopAsked {
 		return Ref{}, c.spawnError(name, ErrStopped)
 	}
-	if x := c.x(); x.kids.Load() == nil {
-		x.kids.Store(&family{susp: c.susp})
+	kids := &c.x().kids
+	f := kids.Load()
+	if f == nil {
+		f = &family{susp: c.susp}
+		kids.Store(f)
 	}
-	return c.spawn(name, newActor, opts, c.run)
+	return c.spawn(f, name, newActor, opts, c.run)
 }
 
 func (c *cell) spawnError(name string, err error) error {

@@ -1,5 +1,7 @@
 package actor
 
+import "log/slog"
+
 // beginStop stops the children; the rest follows when the last of them has ended.
 func (c *cell) beginStop(cause error) {
 	if c.st >= stopping {
@@ -21,17 +23,14 @@ func (c *cell) beginStop(cause error) {
 func (c *cell) finishStop() {
 	c.cancelTimers()
 	if err := c.guard(inPostStop, c.postStop); err != nil {
-		c.log().Error("PostStop failed", "error", err)
+		c.report(inPostStop, slog.LevelError, "PostStop failed", "error", err)
 	}
 	c.close()
 }
 
 // closing is what is left to do at the end. It is kept in the cell, because completions are foreign code and may
 // interrupt it.
-type closing struct {
-	left      []envelope
-	announced bool
-}
+type closing struct{ left []envelope }
 
 // close settles everything and lets go of everything. It may be called again after an interruption and goes on then.
 func (c *cell) close() {
@@ -47,10 +46,8 @@ func (c *cell) close() {
 	if c.mb.Marked(markSubscribed) {
 		c.sys.events.removeRef(c.ref())
 	}
-	if k == nil || !k.announced {
-		if k != nil {
-			k.announced = true
-		}
+	if !c.stopTold {
+		c.stopTold = true
 		c.sys.events.publishLifecycle(ActorStopped{c.ref(), c.look().cause})
 	}
 	c.phase = ours
@@ -77,34 +74,30 @@ func (c *cell) closingState() *closing {
 	return r.closing
 }
 
-// tellEnd tells those who wait for the end. The priority function of a watcher is foreign code, so everything is taken
-// off its list before it is told, and it may be called again after an interruption.
+// tellEnd tells those who wait for the end. Each step of it happens, also if the priority function of a watcher's mailbox
+// ends the goroutine: nothing would go on behind it.
 func (c *cell) tellEnd() {
-	c.phase = inTellEnd
 	for m := c.nextCommand(); m != nil; m = c.nextCommand() {
 		if m.kind == cmdWatch || m.kind == cmdAwait {
 			c.command(m)
 		}
 	}
-	x, run := c.ext.Load(), c.run
-	if c.parent != nil && !c.parentTold {
-		c.parentTold = true
+	if c.parent != nil {
 		// Before the watchers: a parent that watches its child finds the name free when Terminated arrives, since the
 		// system lane is served first.
 		c.parent.kids().ended(c)
-		c.parent.signal(sigKids, run)
+		c.parent.signal(sigKids, c.run)
 	}
-	if x != nil {
-		c.tellWatchers(x)
+	defer c.toldEnd()
+	if x := c.ext.Load(); x != nil && x.watch != nil {
+		x.watch.by.take(func(w *cell) { w.noteDeath(c) })
 	}
-	c.phase = ours
 }
 
-func (c *cell) tellWatchers(x *ext) {
-	if w := x.watch; w != nil {
-		for by := w.by.pop(); by != nil; by = w.by.pop() {
-			by.noteDeath(c)
-		}
+// toldEnd is what follows when the watchers know.
+func (c *cell) toldEnd() {
+	if x := c.ext.Load(); x != nil && x.watch != nil {
+		w := x.watch
 		w.mu.Lock()
 		for ref := range w.of {
 			ref.n.unwatchedBy(c)
@@ -114,6 +107,16 @@ func (c *cell) tellWatchers(x *ext) {
 			close(ended)
 		}
 		x.watch = nil
+	}
+	c.mb.Mark(markEnded)
+	for m := c.nextCommand(); m != nil; m = c.nextCommand() {
+		if m.kind == cmdAwait { // came after the first look; who comes from here on sees the mark
+			close(m.ended)
+		}
+	}
+	x := c.ext.Load()
+	if x == nil {
+		return
 	}
 	if r := x.rare.Load(); r != nil {
 		r.closing, r.replaced = nil, nil

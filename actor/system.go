@@ -63,7 +63,9 @@ func NewSystem(name string, opts ...func(*SystemConfig)) (*System, error) {
 	}
 	var sc SystemConfig
 	for _, o := range opts {
-		o(&sc)
+		if o != nil {
+			o(&sc)
+		}
 	}
 	if err := sc.Validate(); err != nil {
 		return nil, err
@@ -141,5 +143,5 @@ func (s *System) spawnTop(name string, newActor func() Actor, opts []func(*Spawn
 	if s.shutdown.started.Load() {
 		return Ref{}, s.user.spawnError(name, ErrStopped)
 	}
-	return s.user.spawn(name, newActor, opts, nil)
+	return s.user.spawn(s.user.kids(), name, newActor, opts, nil)
 }

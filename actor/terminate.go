@@ -22,6 +22,7 @@ import (
 // Completion or a function of PipeToSelf, Terminate only begins it and returns ErrInside at once, whatever ctx is. That
 // goes for the code of every system's actors, not just this one's. Wait on another goroutine, by Terminate or Terminated.
 func (s *System) Terminate(ctx context.Context) error {
+	ctx = orBackground(ctx)
 	select {
 	case <-s.terminated: // before this call, so there is nothing to wait for
 		return s.shutdown.outcome
@@ -109,10 +110,11 @@ func (s *System) report(level slog.Level, msg string, args ...any) {
 
 // foreign are the functions of this package that run the code of others while the termination, or somebody whom it waits
 // for, waits for them. All that runs on an actor's goroutine is below turn.
-func foreign() [5]string {
+func foreign() [8]string {
 	name := func(f any) string { return runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name() }
 	return [...]string{
 		name((*carrier).turn), name(runTask), name((*System).done), name((*subscription).accepts), name((*Context).PipeToSelf),
+		name((*box).rank), name((*System).report), name((*cell).noteLong),
 	}
 }
 

@@ -104,8 +104,13 @@ func (c *cell) noteActivity(e *envelope) {
 // sealIdle fixes the end of the last handler that counted before something else runs that may take its time: a message
 // that does not count, a command of the system lane.
 func (c *cell) sealIdle() {
-	if c.touched && c.idle.window.Load() != 0 {
+	if c.idle.window.Load() == 0 {
+		return
+	}
+	if c.touched {
 		c.settleIdle()
+	} else if c.idle.since.Load() < 0 { // the epoch is open, and who could close it may be asleep
+		c.idle.known(c.sys.clock.Now())
 	}
 }
 
@@ -155,14 +160,16 @@ func (c *cell) Deadline() *timing.Deadline { return &c.idle.due }
 // that the marker that follows needs no activation of its own, and the owner knows of the marker before it comes to it.
 func (c *cell) Fire(now int64) (again int64) {
 	w := &c.idle
-	if w.window.Load() == 0 {
+	window, since := time.Duration(w.window.Load()), w.since.Load()
+	switch {
+	case window == 0:
 		return 0
+	case since < 0:
+		// The last handler may have ended after the clock read now, so this is not the moment to put in place of the number.
+		// It is known when the epoch is closed, and the window is not over before now + window in any case.
+		return timing.Later(now, window)
 	}
-	since := w.since.Load()
-	if since < 0 {
-		return timing.Later(now, patience) // by then somebody has closed the epoch
-	}
-	if end := timing.Later(since, time.Duration(w.window.Load())); end > now {
+	if end := timing.Later(since, window); end > now {
 		return end
 	}
 	serial := w.serial.Load()

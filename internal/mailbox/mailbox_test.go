@@ -179,7 +179,7 @@ func (m *machine) close(t *rapid.T) {
 }
 
 func (m *machine) mark(t *rapid.T) {
-	mark := Mark0 << rapid.IntRange(0, 3).Draw(t, "mark")
+	mark := Mark0 << rapid.IntRange(0, 4).Draw(t, "mark")
 	was := m.mb.Marked(mark)
 	if m.mb.Mark(mark) == was || !m.mb.Marked(mark) {
 		t.Fatal("Mark")

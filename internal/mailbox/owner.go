@@ -217,7 +217,7 @@ func (m *Mailbox[E]) Close(p *Pool[E]) (rest []E) {
 	for i := 1; ; i++ {
 		if w = m.w.Load(); w&locked != 0 {
 			spin(i)
-		} else if m.w.CompareAndSwap(w, closed|w&(boxed|observed|Mark0|Mark1|Mark2|Mark3)) {
+		} else if m.w.CompareAndSwap(w, closed|w&(boxed|observed|Mark0|Mark1|Mark2|Mark3|Mark4)) {
 			break
 		}
 	}

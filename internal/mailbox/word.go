@@ -14,11 +14,12 @@ const (
 	boxed                       // messages are in a Box
 	observed                    // somebody asks for the length: keep count
 
-	// Mark0 to Mark3 are bits that anybody may turn on by Mark.
+	// Mark0 to Mark4 are bits that anybody may turn on by Mark.
 	Mark0
 	Mark1
 	Mark2
 	Mark3
+	Mark4
 
 	// idle says which bits have to be off for a push to take the short way.
 	idle = locked | owned | full | more | system | held | closed | boxed

@@ -223,23 +223,32 @@ const portion = 32
 func (k *Clock) tick() {
 	var buf [portion]Item
 	var again [portion]int64
+	var due []Item
 	k.mu.Lock()
 	if k.running || k.stopped {
 		k.mu.Unlock()
 		return
 	}
 	k.running, k.wake = true, 0
+	returned := false
+	defer func() {
+		if !returned {
+			k.goOn(due, again[:])
+		}
+	}()
 	for !k.stopped {
 		now := k.Now()
-		due, more := k.w.due(buf[:0], now)
-		if !more {
+		var more bool
+		if due, more = k.w.due(buf[:0], now); !more {
 			break
 		}
-		for _, it := range due {
+		for i, it := range due {
 			it.Deadline().loc = inFire
+			again[i] = now // should a Fire before it end the goroutine
 		}
 		k.mu.Unlock()
 		for i, it := range due {
+			again[i] = 0
 			again[i] = it.Fire(now)
 		}
 		k.mu.Lock()
@@ -253,4 +262,19 @@ func (k *Clock) tick() {
 		k.setTimer(at, k.Now())
 	}
 	k.mu.Unlock()
+	returned = true
+}
+
+// goOn is called when a Fire has ended the goroutine: foreign code that it led to called runtime.Goexit. What was due
+// after it is due at once.
+func (k *Clock) goOn(due []Item, again []int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fired(due, again)
+	k.running = false
+	if k.stopped {
+		k.ended.Broadcast()
+	} else {
+		k.setTimer(0, 0)
+	}
 }
