@@ -75,7 +75,9 @@ func NewContext(tb testing.TB, opts ...func(*ContextConfig)) *Context {
 	tb.Helper()
 	var config ContextConfig
 	for _, o := range opts {
-		o(&config)
+		if o != nil {
+			o(&config)
+		}
 	}
 	if err := config.Validate(); err != nil {
 		tb.Fatalf("actortest: no context: %v", err)

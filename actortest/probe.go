@@ -72,7 +72,9 @@ func NewProbe(tb testing.TB, sys *actor.System, opts ...func(*ProbeConfig)) *Pro
 	tb.Helper()
 	p := &Probe{tb: tb, sys: sys, more: make(chan struct{}, 1), ended: make(chan struct{})}
 	for _, o := range opts {
-		o(&p.config)
+		if o != nil {
+			o(&p.config)
+		}
 	}
 	if err := p.config.Validate(); err != nil {
 		tb.Fatalf("actortest: no probe: %v", err)

@@ -62,7 +62,9 @@ func (h *host[C, O, S]) resolve(conf *hocon.Config) (Protocol[O, S], *Config, er
 		}
 	}
 	for _, opt := range h.opts {
-		opt(&c)
+		if opt != nil {
+			opt(&c)
+		}
 	}
 	if err := e.common().Validate(); err != nil {
 		return nil, nil, h.refuse(err)

@@ -94,7 +94,9 @@ type Breaker struct {
 func NewBreaker(opts ...func(*BreakerConfig)) (*Breaker, error) {
 	cfg := DefaultBreakerConfig()
 	for _, opt := range opts {
-		opt(&cfg)
+		if opt != nil {
+			opt(&cfg)
+		}
 	}
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -91,7 +91,9 @@ func Retry[T any](ctx context.Context, f func(context.Context) (T, error), opts 
 	var zero T
 	cfg := DefaultRetryConfig()
 	for _, opt := range opts {
-		opt(&cfg)
+		if opt != nil {
+			opt(&cfg)
+		}
 	}
 	if err := cfg.Validate(); err != nil {
 		return zero, err

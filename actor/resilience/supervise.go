@@ -41,7 +41,9 @@ type ChildEnded struct {
 func Supervise(newChild func() actor.Actor, opts ...func(*SuperviseConfig)) func() actor.Actor {
 	cfg := DefaultSuperviseConfig()
 	for _, opt := range opts {
-		opt(&cfg)
+		if opt != nil {
+			opt(&cfg)
+		}
 	}
 	err := cfg.Validate()
 	if err == nil && newChild == nil {

@@ -80,7 +80,9 @@ func (c *Config) poolOnly() string {
 func configured(opts []func(*Config)) (*Config, error) {
 	c := DefaultConfig()
 	for _, opt := range opts {
-		opt(&c)
+		if opt != nil {
+			opt(&c)
+		}
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err
