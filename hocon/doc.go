@@ -44,15 +44,20 @@
 //   - maps with string keys: objects; keys the map had before stay
 //   - pointers: allocated when the key is there
 //   - any: string, bool, int64, float64, []any, map[string]any
+//   - [Secret]: a string that nothing prints
+//   - a type with UnmarshalText on its pointer: strings, numbers and booleans. That is how an enumeration is read; its
+//     error should name the words that are allowed
 //   - a type with UnmarshalHOCON(v [Value]) error on its pointer reads its value itself. That is how a setting takes
 //     either a word or a group of settings
 //
 // # Errors and limits
 //
-// All errors about a document are *[Error] and read "file:line:column: key: what is wrong and what would be right".
-// They name keys, files and variables, never the value of a setting.
+// All errors about a document are *[Error] and read "file:line:column: key: what is wrong and what would be right". If
+// the file was included, "(included at file:line:column, at ...)" follows, up to the outermost document. They name keys,
+// files and variables, never the value of a setting; only the error of an UnmarshalText or UnmarshalHOCON method may, and
+// even there what came from the environment is taken out.
 //
 // No document, however hostile, makes the package panic, exhaust the stack or run forever. The limits, each an error:
-// values nest 1000 deep, 50 000 values depend on each other in one chain, a document includes 1000 files and 64 MiB of
-// text, substitutions take 2 000 000 steps, and the resolved configuration weighs 64 MiB.
+// values nest 1000 deep, includes 50 deep, 50 000 values depend on each other in one chain, a document includes 1000 files, and
+// with them has 64 MiB of text and 1 000 000 values, substitutions take 2 000 000 steps, and the resolved configuration weighs 64 MiB.
 package hocon

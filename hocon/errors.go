@@ -83,11 +83,13 @@ type pos struct {
 	from *pos
 }
 
+func (p pos) place() Place { return Place{p.file, p.line, p.col} }
+
 // included lists the include statements that lead here, the nearest first.
 func (p pos) included() []Place {
 	var places []Place
 	for from := p.from; from != nil; from = from.from {
-		places = append(places, Place{from.file, from.line, from.col})
+		places = append(places, from.place())
 	}
 	return places
 }

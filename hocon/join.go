@@ -75,16 +75,19 @@ func (r *resolver) joinText(c *concat, vals []val) (val, error) {
 		}
 	}
 	var b strings.Builder
-	secret := false
+	joined := &scalar{pos: c.pos, kind: String}
 	for _, v := range vals {
 		s := v.(*scalar)
-		secret = secret || s.secret
+		joined.secret = joined.secret || s.secret
+		joined.variable = cmp.Or(joined.variable, s.variable)
+		joined.via = cmp.Or(joined.via, s.via)
 		if r.text += len(s.text); r.text > maxWeight {
 			return nil, c.errorf("the strings that are concatenated have more than %d MiB", maxWeight>>20)
 		}
 		b.WriteString(s.text)
 	}
-	return &scalar{pos: c.pos, kind: String, text: b.String(), secret: secret}, nil
+	joined.text = b.String()
+	return joined, nil
 }
 
 // elements returns the elements of a list, or of an object whose keys are numbers, in their order; false for others.

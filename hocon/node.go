@@ -13,6 +13,10 @@ type scalar struct {
 	blank bool
 	// secret marks text that came from the environment.
 	secret bool
+	// variable is the environment variable that it came from.
+	variable string
+	// via is the substitution that put the value here, nil if it is written here.
+	via *substitution
 }
 
 type array struct {

@@ -197,6 +197,9 @@ func (p *parser) value(of string) (node, error) {
 			break
 		}
 		parts = append(parts, part)
+		if p.load.values++; p.load.values > maxValues {
+			return nil, part.at().errorf("the document and its includes have more than %d values", maxValues)
+		}
 	}
 	if n := len(parts); n > 0 && isBlank(parts[n-1]) {
 		parts = parts[:n-1]
@@ -210,9 +213,6 @@ func (p *parser) value(of string) (node, error) {
 // part reads one of the values that stand side by side, or the whitespace between two; nil where the value ends.
 func (p *parser) part() (node, error) {
 	at := p.here
-	if p.load.values++; p.load.values > maxValues {
-		return nil, at.errorf("the document and its includes have more than %d values", maxValues)
-	}
 	if text := p.spaces(); text != "" {
 		return &scalar{pos: at, kind: String, text: text, blank: true}, nil
 	}

@@ -82,3 +82,14 @@ func TestIncludeLoopChain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestValuesAreBounded: as many values as the limit allows are read, one more is an error.
+func TestValuesAreBounded(t *testing.T) {
+	full := "a = [" + strings.Repeat("1,", maxValues-1) + "]"
+	if _, err := ParseString("test.conf", full); err != nil {
+		t.Error(err)
+	}
+	if _, err := ParseString("test.conf", "b = 1\n"+full); err == nil || !strings.Contains(err.Error(), "more than 1000000 values") {
+		t.Error(err)
+	}
+}

@@ -303,7 +303,7 @@ func (r *resolver) substitute(s *substitution) (val, error) {
 	for _, prefix := range [][]string{s.prefix, nil} {
 		v, back, err := r.find(prefix, s.path)
 		if v != nil || err != nil {
-			return v, err
+			return s.marked(v), err
 		}
 		cycle = cycle || back
 		if len(s.prefix) == 0 {
@@ -311,12 +311,22 @@ func (r *resolver) substitute(s *substitution) (val, error) {
 		}
 	}
 	if v := r.outside(s); v != nil || s.optional {
-		return v, nil
+		return s.marked(v), nil
 	}
 	if cycle {
 		return nil, s.errorf("%s refers to itself, and there is no earlier value to look back at: %s", s, r.cycle())
 	}
 	return nil, s.errorf("%s has no value, neither in the configuration nor in the environment; define it, or write ${?%s} if it may be undefined", s, joinPath(s.path))
+}
+
+// marked notes at a text, number or boolean that it came through this substitution.
+func (s *substitution) marked(v val) val {
+	if text, ok := v.(*scalar); ok {
+		through := *text
+		through.via = s
+		return &through
+	}
+	return v
 }
 
 // cycle names the substitutions that led here.
@@ -368,7 +378,7 @@ func (r *resolver) outside(s *substitution) val {
 		if !ok {
 			return nil
 		}
-		return &scalar{pos: s.pos, kind: String, text: strings.ToValidUTF8(text, "\uFFFD"), secret: true}
+		return &scalar{pos: s.pos, kind: String, text: strings.ToValidUTF8(text, "\uFFFD"), secret: true, variable: name}
 	}
 	if !s.list {
 		if v := variable(s.path[0]); v != nil {
