@@ -75,7 +75,8 @@ type Kill struct{}
 
 // Completion learns what became of one message. Done is called exactly once, by the runtime and from any goroutine: with
 // nil when a handler returned nil, with the handler's error or *PanicError, with ErrDeadLetter or ErrMailboxFull when
-// nobody handled the message, with ErrStopped when the actor that held it has stopped. Done must not block.
+// nobody handled the message (ErrUnhandled beside it if a handler left it), with ErrNoRecipient when it was sent to the
+// zero Ref, with ErrStopped when the actor that held it has stopped. Done must not block.
 type Completion interface {
 	Done(err error)
 }

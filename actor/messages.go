@@ -45,7 +45,7 @@ func (c *cell) stopRef(ref Ref) {
 	}
 }
 
-// Reply is Tell to the sender of the current message.
+// Reply is Context.Tell to the sender of the current message; without one it makes a dead letter.
 func (x *Context) Reply(msg any) { x.Tell(x.Sender(), msg) }
 
 // Forward sends the current message on with its original sender and hands its completion over: what this handler

@@ -65,7 +65,7 @@ func (c *cell) told(p mailbox.Result, msg any) {
 }
 
 // TryTell is Tell that says what happened: ErrMailboxFull, ErrStopped or ErrNoRecipient when the message was not taken,
-// and then no dead letter is made. A nil error means that it is in the mailbox. It never blocks.
+// and then no dead letter is made. A nil error means that it is in the mailbox, or that DropNewest dropped it. It never blocks.
 func (r Ref) TryTell(msg any) error {
 	switch {
 	case r.n == nil:

@@ -41,7 +41,7 @@ type Mailbox struct {
 
 // SpawnConfig configures one actor. The zero value is the default.
 type SpawnConfig struct {
-	// Mailbox bounds the mailbox. Default unbounded.
+	// Mailbox bounds the mailbox, or ranks what waits in it. Default unbounded and first in, first out.
 	Mailbox Mailbox
 	// Supervisor judges this actor's failures in place of its parent's Supervisor. It is still the parent that judges, on
 	// the parent's goroutine. Default nil: the parent's.

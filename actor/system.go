@@ -21,7 +21,8 @@ type SystemConfig struct {
 	Hook MessageHook
 }
 
-// Validate fills in the defaults; there is nothing that could be wrong with the fields themselves.
+// Validate fills in the defaults. There is nothing that could be wrong with the fields themselves, so the error is always
+// nil.
 func (c *SystemConfig) Validate() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -27,14 +27,14 @@ type timer struct {
 	rank     int           // in a mailbox with priorities
 }
 
-// StartSingle sends msg once, after delay. It returns an error when delay is not positive or the context is used
-// outside of its turn.
+// StartSingle sends msg once, after delay. The error names the key when delay is not positive, and is ErrStopped while the
+// actor is stopping or restarting and when the context is used outside of its turn.
 func (t Timers) StartSingle(key string, msg any, delay time.Duration) error {
 	return t.start(key, msg, delay, 0, false)
 }
 
 // StartFixedDelay sends msg after initial and then again interval after the last one was handled, so that ticks never
-// pile up. Both must be positive.
+// pile up. Both must be positive. The errors are those of StartSingle.
 func (t Timers) StartFixedDelay(key string, msg any, initial, interval time.Duration) error {
 	if interval <= 0 {
 		return fmt.Errorf("actor: timer %q: the interval must be positive, it is %v", key, interval)
@@ -43,7 +43,8 @@ func (t Timers) StartFixedDelay(key string, msg any, initial, interval time.Dura
 }
 
 // StartFixedRate sends msg after initial and then at every interval from there. Ticks that fall due while one is
-// waiting or being handled are left out, the phase is kept. Both durations must be positive.
+// waiting or being handled are left out, the phase is kept. Both durations must be positive. The
+// errors are those of StartSingle.
 func (t Timers) StartFixedRate(key string, msg any, initial, interval time.Duration) error {
 	if interval <= 0 {
 		return fmt.Errorf("actor: timer %q: the interval must be positive, it is %v", key, interval)
