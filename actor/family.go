@@ -38,7 +38,9 @@ var errNameTaken = errors.New("the name is taken by a child that has not ended")
 func (f *family) add(k *cell, name string, by *carrier) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.byName[name] != nil { // the owner may not have come to burying it
+	if by == nil && f.byName[name] != nil {
+		// From outside, the name is free when the actor has ended. An actor that spawns its own children finds it free when
+		// it has processed the end, and not at some moment within a handler.
 		f.buryEnded()
 	}
 	switch {

@@ -84,6 +84,11 @@ func (c *cell) pushDeath(t Terminated) {
 // deathDue consumes the registration and puts the watcher's own message in place of Terminated. False: it is not
 // watched any more.
 func (c *cell) deathDue(e *envelope) bool {
+	if f := c.kids(); f != nil && f.gone.Load() != nil {
+		// The signal that a child has ended comes before its Terminated, but may have come just after the owner had looked
+		// for signals. The name must be free when the Terminated is handled.
+		f.bury()
+	}
 	t, _ := e.msg.(Terminated)
 	w, ok := c.watches().take(t.Ref)
 	if !ok {
