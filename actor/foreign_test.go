@@ -63,8 +63,6 @@ func TestEpochWithTheSameNumberAgain(t *testing.T) {
 	t.Skip("for a fix that reads the clock in known")
 }
 
-type pinging struct{ other []Ref }
-
 // End to end, with a priority function that takes 10 ms.
 func TestReceiveTimeoutBehindASlowFire(t *testing.T) {
 	prev := runtime.GOMAXPROCS(1)
