@@ -36,7 +36,7 @@ func (k *carrier) turn(c *cell) (done bool) {
 	}
 	chunks := &c.sys.sched.chunks
 	for c.st != gone {
-		if c.mb.Signalled() || c.todo != 0 {
+		if c.mb.Signalled() || c.raised != 0 {
 			c.signals()
 			continue
 		}

@@ -38,7 +38,7 @@ type cell struct {
 
 	st        state
 	phase     phase  // what kind of foreign code is running, see interrupt.go
-	todo      uint8  // signals that are being handled
+	raised    uint8  // signals that are being handled
 	susp      uint16 // suspended ancestors
 	stopAsked bool   // StopSelf was called in the current turn
 	became    bool   // the behaviour is on the stack, not the actor's own

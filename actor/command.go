@@ -101,34 +101,34 @@ func (c *cell) nextCommand() *command {
 // signals handles the system lane. Each signal is noted as done before it is handled, so that an interruption neither
 // loses nor repeats one.
 func (c *cell) signals() {
-	c.todo |= uint8(c.mb.TakeSignals())
-	if c.todo&uint8(sigDue) != 0 {
-		c.todo &^= uint8(sigDue)
+	c.raised |= uint8(c.mb.TakeSignals())
+	if c.raised&uint8(sigDue) != 0 {
+		c.raised &^= uint8(sigDue)
 		c.idleFired()
 	}
-	if c.todo == 0 {
+	if c.raised == 0 {
 		return
 	}
 	c.sealIdle() // what follows may take its time, and is not the last message's
 	c.run.e, c.run.ctx = &c.run.none, nil
-	for c.todo != 0 && c.st != gone {
+	for c.raised != 0 && c.st != gone {
 		switch {
-		case c.todo&uint8(sigBack) != 0:
-			c.todo &^= uint8(sigBack)
+		case c.raised&uint8(sigBack) != 0:
+			c.raised &^= uint8(sigBack)
 			c.takeBack()
-		case c.todo&uint8(sigStart) != 0:
-			c.todo &^= uint8(sigStart)
+		case c.raised&uint8(sigStart) != 0:
+			c.raised &^= uint8(sigStart)
 			c.start()
-		case c.todo&uint8(sigStop) != 0:
-			c.todo &^= uint8(sigStop)
+		case c.raised&uint8(sigStop) != 0:
+			c.raised &^= uint8(sigStop)
 			c.beginStop(nil)
-		case c.todo&uint8(sigKids) != 0:
-			c.todo &^= uint8(sigKids)
+		case c.raised&uint8(sigKids) != 0:
+			c.raised &^= uint8(sigKids)
 			c.kidsEnded()
 		default:
 			m := c.nextCommand()
 			if m == nil {
-				c.todo &^= uint8(sigQueue)
+				c.raised &^= uint8(sigQueue)
 				continue
 			}
 			c.command(m)

@@ -58,11 +58,6 @@ func TestFireDoesNotResolveAnEpoch(t *testing.T) {
 	t.Log(again, end)
 }
 
-// The number is the same before and after.
-func TestEpochWithTheSameNumberAgain(t *testing.T) {
-	t.Skip("for a fix that reads the clock in known")
-}
-
 // End to end, with a priority function that takes 10 ms.
 func TestReceiveTimeoutBehindASlowFire(t *testing.T) {
 	prev := runtime.GOMAXPROCS(1)
