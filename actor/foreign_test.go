@@ -291,16 +291,16 @@ func TestParentHearsOfAllEndsDespiteAGoexit(t *testing.T) {
 	}
 	hold := make(chan struct{})
 	var kids [3]Ref
+	spawned := make(chan struct{})
 	p := mustSpawn(t, s, "p", always(&script{pre: do(func(ctx *Context) {
 		for i, n := range []string{"a", "b", "c"} {
 			kids[i] = spawnKid(ctx, n, always(&script{}))
 		}
+		close(spawned)
 	}), recv: func(*Context, any) error { <-hold; return nil }}))
 	var up atomic.Bool
 	mustSpawn(t, s, "w", always(&script{pre: do(func(ctx *Context) {
-		for p.Pending(); kids[2].IsZero(); {
-			runtime.Gosched()
-		}
+		<-spawned
 		ctx.Watch(kids[2])
 		up.Store(true)
 	})}), func(c *SpawnConfig) { c.Mailbox.Priority = bad })
