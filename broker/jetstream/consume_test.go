@@ -501,8 +501,7 @@ func TestStopInFullFlowKeepsVerdicts(t *testing.T) {
 			t.Logf("round %d: %d messages were handled before the stop and came again, the rest took %v", round, again, took)
 		}
 	}
-	t.Logf("%d of %d stops were not clean", bad, rounds)
-	if bad > rounds/4 { // the verdicts have 10 ms to go out; a machine that is busy with something else may take longer
+	if bad > 1 {
 		t.Errorf("%d of %d stops were not clean", bad, rounds)
 	}
 }
