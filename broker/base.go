@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/actor"
 )
@@ -37,7 +38,11 @@ func (b *Base[O, S]) Depth() (queued, inFlight int) {
 // The completion of the current message travels with the envelope: an ask is answered with the Receipt, and a message
 // bridged from another broker is acknowledged, when the envelope ends. A second Enqueue for the same message carries
 // none. When Enqueue fails, the completion gets the error; without one the payload becomes a dead letter.
-func (b *Base[O, S]) Enqueue(payload O) error {
+func (b *Base[O, S]) Enqueue(payload O) error { return b.EnqueueFor(payload, 0) }
+
+// EnqueueFor is Enqueue for a payload that is worth something for maxAge only: if it has not been sent by then, it becomes
+// a dead letter with ReasonExpired. 0 takes Config.MaxAge.
+func (b *Base[O, S]) EnqueueFor(payload O, maxAge time.Duration) error {
 	done := b.ctx.Hold()
 	err := b.e.out.enqueue(payload, done)
 	if err == nil {

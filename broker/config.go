@@ -17,8 +17,15 @@ type Config struct {
 	// OutboundBuffer (outboundBuffer) bounds the unsettled envelopes, queued and in flight, in every state. 0 means that
 	// nothing waits. Default 1000.
 	OutboundBuffer int
-	// Overflow (overflow) says what happens at the bound: "evictOldest" or "rejectNewest". Default evictOldest.
+	// OutboundBytes (outboundBytes) bounds their payloads beside their count, for a Protocol that is a Sizer. Default 0: no
+	// bound.
+	OutboundBytes hocon.Bytes
+	// Overflow (overflow) says what happens at a bound: "evictOldest", "evictNewest" or "rejectNewest". Default
+	// evictOldest.
 	Overflow Overflow
+	// MaxAge (maxAge) is how long an envelope may wait to be sent; then it becomes a dead letter. What is in flight is not
+	// cut, and Base.EnqueueFor sets an age for one envelope. Default 0: no bound.
+	MaxAge time.Duration
 	// InFlight (inFlight) is how many envelopes may be unconfirmed at once. Default 0: 256 where the peer confirms, 1
 	// where it does not.
 	InFlight int
@@ -28,6 +35,17 @@ type Config struct {
 	// AckMode (ackMode) says when an inbound message is acknowledged: "onHandled", "manual" or "onDelivery". Default
 	// onHandled.
 	AckMode AckMode
+	// AckTimeout (ackTimeout) is how long a message may go without an answer in AckMode Manual; then it is refused. 0 means
+	// for ever. Default 30s.
+	AckTimeout time.Duration
+	// MaxDeliveries (maxDeliveries) is how often one message is delivered at most. A message that a handler refuses at the
+	// last of them is acknowledged and becomes a dead letter. Only refusals by handlers count as reason to give up; the
+	// number itself is the peer's where it has one. 0 means no bound. Default 5.
+	MaxDeliveries int
+	// Redelivery (redelivery) is the wait before a refused message is delivered again.
+	Redelivery RedeliveryConfig
+	// Required (required) makes Ready fail while this actor is not connected. Default false.
+	Required bool
 	// IdleTimeout (idleTimeout) ends a connection on which nothing was received for so long. Bytes that are sent do not
 	// count. It has to be longer than the peer's own heartbeat. Default 0: off.
 	IdleTimeout time.Duration
@@ -69,6 +87,17 @@ type ReconnectConfig struct {
 	Random func() float64 `hocon:"-"`
 }
 
+// RedeliveryConfig is the group redelivery. The delay after the n-th refusal is min(initialDelay × factor^(n−1), maxDelay),
+// unless the refusal says otherwise by RetryAfter.
+type RedeliveryConfig struct {
+	// InitialDelay (initialDelay) is the delay after the first refusal. Default 1s.
+	InitialDelay time.Duration
+	// MaxDelay (maxDelay) caps the delay. Default 30s.
+	MaxDelay time.Duration
+	// Factor (factor) is the growth per refusal. Default 2.
+	Factor float64
+}
+
 // BreakerConfig is the group circuitBreaker: after FailureThreshold failed connects in a row no attempt is made for
 // Reset. Both are given or none.
 type BreakerConfig struct {
@@ -85,6 +114,8 @@ type Overflow uint8
 const (
 	// EvictOldest drops the oldest envelope that is not in flight; if all are in flight, the new one is refused.
 	EvictOldest Overflow = iota
+	// EvictNewest drops the newest envelope that is not in flight; if all are in flight, the new one is refused.
+	EvictNewest
 	// RejectNewest refuses the new one.
 	RejectNewest
 )
@@ -107,7 +138,7 @@ func (o Overflow) String() string { return nameOf(overflowNames(), int(o)) }
 // String is the word used in HOCON.
 func (m AckMode) String() string { return nameOf(ackModeNames(), int(m)) }
 
-func overflowNames() []string { return []string{"evictOldest", "rejectNewest"} }
+func overflowNames() []string { return []string{"evictOldest", "evictNewest", "rejectNewest"} }
 func ackModeNames() []string  { return []string{"onHandled", "manual", "onDelivery"} }
 
 func nameOf(names []string, i int) string {
@@ -122,6 +153,9 @@ func DefaultConfig() Config {
 	return Config{
 		OutboundBuffer: 1000,
 		InboundWindow:  256,
+		AckTimeout:     30 * time.Second,
+		MaxDeliveries:  5,
+		Redelivery:     RedeliveryConfig{InitialDelay: time.Second, MaxDelay: 30 * time.Second, Factor: 2},
 		FlushTimeout:   2 * time.Second,
 		Reconnect: ReconnectConfig{
 			InitialDelay: 200 * time.Millisecond,
@@ -146,6 +180,7 @@ func (c *Config) Validate() error {
 		{"outboundBuffer", c.OutboundBuffer, 0},
 		{"inFlight", c.InFlight, 0},
 		{"inboundWindow", c.InboundWindow, 1},
+		{"maxDeliveries", c.MaxDeliveries, 0},
 		{"reconnect.maxAttempts", c.Reconnect.MaxAttempts, 0},
 		{"circuitBreaker.failureThreshold", c.CircuitBreaker.FailureThreshold, 0},
 	} {
@@ -156,10 +191,16 @@ func (c *Config) Validate() error {
 	for _, f := range []struct {
 		key string
 		d   time.Duration
-	}{{"idleTimeout", c.IdleTimeout}, {"connectTimeout", c.ConnectTimeout}, {"flushTimeout", c.FlushTimeout}} {
+	}{
+		{"maxAge", c.MaxAge}, {"ackTimeout", c.AckTimeout}, {"idleTimeout", c.IdleTimeout},
+		{"connectTimeout", c.ConnectTimeout}, {"flushTimeout", c.FlushTimeout},
+	} {
 		if f.d < 0 {
 			return Invalid(f.key, f.d, "must not be negative")
 		}
+	}
+	if c.OutboundBytes < 0 {
+		return Invalid("outboundBytes", int64(c.OutboundBytes), "must not be negative; 0 means no bound")
 	}
 	if c.Reconnect.StableAfter <= 0 {
 		return Invalid("reconnect.stableAfter", c.Reconnect.StableAfter, "must be positive")
@@ -169,6 +210,9 @@ func (c *Config) Validate() error {
 	}
 	if c.AckMode > OnDelivery {
 		return Invalid("ackMode", uint8(c.AckMode), "must be one of "+strings.Join(ackModeNames(), ", "))
+	}
+	if err := c.Redelivery.validate(); err != nil {
+		return err
 	}
 	if err := c.Reconnect.validate(); err != nil {
 		return err
@@ -191,6 +235,18 @@ func (r *ReconnectConfig) validate() error {
 	}
 	if !(r.RandomFactor >= 0 && r.RandomFactor <= 1) {
 		return Invalid("reconnect.randomFactor", r.RandomFactor, "must be between 0 and 1")
+	}
+	return nil
+}
+
+func (r *RedeliveryConfig) validate() error {
+	switch {
+	case r.InitialDelay < 0:
+		return Invalid("redelivery.initialDelay", r.InitialDelay, "must not be negative")
+	case r.MaxDelay < 0:
+		return Invalid("redelivery.maxDelay", r.MaxDelay, "must not be negative")
+	case !(r.Factor >= 1) || math.IsInf(r.Factor, 0):
+		return Invalid("redelivery.factor", r.Factor, "must be finite and at least 1")
 	}
 	return nil
 }
@@ -250,7 +306,7 @@ func (a *attempts) UnmarshalHOCON(v hocon.Value) error {
 	return nil
 }
 
-// UnmarshalHOCON takes evictOldest or rejectNewest.
+// UnmarshalHOCON takes evictOldest, evictNewest or rejectNewest.
 func (o *Overflow) UnmarshalHOCON(v hocon.Value) error {
 	i, err := enum(v, overflowNames())
 	*o = Overflow(i)

@@ -150,7 +150,7 @@ func TestBadSettings(t *testing.T) {
 		{conf: "circuitBreaker.reset = 3s", key: "circuitBreaker.failureThreshold"},
 		{conf: "idleTimeout = -1", key: "idleTimeout"},
 		{conf: "connectTimeout = soon", key: "connectTimeout"},
-		{conf: "overflow = dropSome", key: "overflow", hint: "evictOldest, rejectNewest"},
+		{conf: "overflow = dropSome", key: "overflow", hint: "evictOldest, evictNewest, rejectNewest"},
 		{conf: "ackMode = never", key: "ackMode", hint: "onHandled, manual, onDelivery"},
 		{conf: "outboundBufer = 1", key: "outboundBufer", hint: "outboundBuffer"},
 		{conf: "reconnect.initialDelayMs = 1", key: "reconnect.initialDelayMs", hint: "initialDelay"},

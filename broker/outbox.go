@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"crypto/rand"
 	"sync"
 
 	"github.com/troupe-go/troupe/actor"
@@ -39,6 +40,7 @@ type outbox[O any] struct {
 	evicted  func() // one envelope made room
 	dropped  func(payload O, r Reason, cause error)
 	scrub    func(error) error
+	origin   string // begins the ids of this outbox's envelopes
 
 	mu     sync.Mutex
 	can    sync.Cond // the writer may go on
@@ -68,10 +70,13 @@ type outbox[O any] struct {
 const maxReturned = 3
 
 func newOutbox[O any](c *Config) *outbox[O] {
-	o := &outbox[O]{limit: c.OutboundBuffer, overflow: c.Overflow, idle: make(chan struct{}, 1)}
+	o := &outbox[O]{limit: c.OutboundBuffer, overflow: c.Overflow, idle: make(chan struct{}, 1), origin: newOrigin()}
 	o.can.L = &o.mu
 	return o
 }
+
+// newOrigin is random enough never to be met again: 80 bits, in 16 characters and a dash.
+func newOrigin() string { return rand.Text()[:16] + "-" }
 
 func (o *outbox[O]) unsettled() int {
 	return o.q.len() + o.flying + len(o.held)
@@ -163,7 +168,7 @@ func (o *outbox[O]) take(l *Link, wait bool) (env Envelope[O], t taken) {
 	e := o.q.remove(0)
 	o.ord++
 	e.ord, e.returned = o.ord, 0
-	env = Envelope[O]{Payload: e.payload, Resends: int(e.sends), asked: isAsk(e.done)}
+	env = Envelope[O]{Payload: e.payload, Resends: int(e.sends), asked: isAsk(e.done), seq: e.seq, origin: o.origin}
 	if e.sends++; e.sends > 1 {
 		o.book.Resent++
 	}

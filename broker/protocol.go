@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"strconv"
+	"time"
 
 	"github.com/troupe-go/troupe/actor"
 )
@@ -123,8 +125,14 @@ type Envelope[O any] struct {
 	// Resends is how often the envelope was handed to a connection before; above 0 the peer may have it already.
 	Resends int
 
-	asked bool
+	asked  bool
+	seq    uint64
+	origin string
 }
+
+// ID is an id for a message that was given none: the same each time this envelope is sent, on every connection, and never
+// that of another one. It allocates. A peer or a consumer that knows ids recognises by it what was sent again.
+func (e Envelope[O]) ID() string { return e.origin + strconv.FormatUint(e.seq, 36) }
 
 // Asked reports whether somebody waits for the receipt: a Conn may skip building one otherwise.
 func (e Envelope[O]) Asked() bool { return e.asked }
@@ -146,6 +154,26 @@ type Ack struct {
 	// Ref and ID are what was given to Link.Accept.
 	Ref any
 	ID  uint64
-	// Err is nil for an acknowledgement; otherwise DelayOf and IsDiscard say how to refuse.
+	// Err is nil for an acknowledgement, and otherwise why the message has to be delivered again.
 	Err error
+	// Delay is how long the peer is to wait before it delivers a refused message again. It is 0 unless the Conn is a
+	// Delayer: otherwise the base has waited already.
+	Delay time.Duration
+	// Dropped is why a message that is acknowledged was given up, and nil for one that was handled. The base has made a
+	// dead letter of it; a peer that tells the two apart may be told. IsDiscard says that a handler wanted it so.
+	Dropped error
+}
+
+// Delayer is an Acknowledger whose peer waits by itself before it delivers a refused message again. Without it the base
+// keeps the message in the window for the delay and refuses it then.
+type Delayer interface {
+	// DelaysRedelivery reports whether Ack.Delay is honoured. It is asked once, after Connect.
+	DelaysRedelivery() bool
+}
+
+// Sizer is a Protocol that knows the size of its payloads, for Config.OutboundBytes.
+type Sizer[O any] interface {
+	// Size is the number of bytes a payload takes in the outbound buffer. It is called on the actor's goroutine, once per
+	// payload, and must not block.
+	Size(payload O) int
 }
