@@ -74,7 +74,7 @@ func newEngine[O, S any](p Protocol[O, S], cfg Config, ctx *actor.Context) *engi
 	e.scrub = newScrubber(p.EndpointLabel(), secrets)
 	e.label = e.scrub.label
 	e.log = ctx.Log().With("endpoint", e.label)
-	e.in = newInbound(&e.cfg, e.self)
+	e.in = newInbound(&e.cfg, e.self, &e.fan, e.droppedInbound)
 	e.out = newOutbox[O](&e.cfg)
 	e.out.scrub = e.scrub.error
 	e.out.evicted = func() { e.publish(BufferOverflow{e.path, e.label, e.cfg.OutboundBuffer, 1}) }
@@ -82,6 +82,12 @@ func newEngine[O, S any](p Protocol[O, S], cfg Config, ctx *actor.Context) *engi
 		e.deadLetter(Undelivered{Reason: r, Payload: payload, Cause: cause})
 	}
 	return e
+}
+
+// droppedInbound makes the dead letter of an inbound message that was given up.
+func (e *engine[O, S]) droppedInbound(d Dropped) {
+	d.Path, d.Endpoint, d.Cause = e.path, e.label, e.scrub.error(d.Cause)
+	e.publish(actor.DeadLetter{Msg: d, To: e.self, Reason: d.Cause})
 }
 
 func (e *engine[O, S]) publish(event any) { e.sys.EventStream().Publish(event) }

@@ -25,6 +25,10 @@ var (
 	ErrLinkClosed = errors.New("broker: link closed")
 	// ErrNoSubscriber refuses an inbound message that nobody wants.
 	ErrNoSubscriber = errors.New("broker: no subscriber")
+	// ErrAckTimeout refuses an inbound message that nobody has answered within ackTimeout, in AckMode Manual.
+	ErrAckTimeout = errors.New("broker: no answer within ackTimeout")
+	// ErrTargetGone refuses an inbound message whose subscribers have stopped without an answer, in AckMode Manual.
+	ErrTargetGone = errors.New("broker: the subscriber has stopped without an answer")
 	// ErrIdle is the cause of a loss: nothing was received within idleTimeout.
 	ErrIdle = errors.New("broker: nothing received within idleTimeout")
 	// ErrConnectTimeout fails an attempt that took longer than connectTimeout.

@@ -103,7 +103,7 @@ func (f *fanout) set(t *topics) {
 func fanOut(done actor.Completion, sender actor.Ref, msg any, refs []actor.Ref, in *inbound) {
 	if len(refs) == 0 {
 		in.mu.Lock()
-		in.unwanted++
+		in.count.Unwanted++
 		in.mu.Unlock()
 		if done != nil {
 			done.Done(RetryAfter(ErrNoSubscriber, noSubscriberDelay))

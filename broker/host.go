@@ -189,6 +189,7 @@ func (h *host[C, O, S]) failed(ctx *actor.Context, msg any, err error) {
 // terminated prunes the incarnation that died, and only that one, and then asks the protocol.
 func (h *host[C, O, S]) terminated(t actor.Terminated) {
 	b := &h.base
+	b.e.in.leftBehind(t.Ref)
 	if b.topics.prune(func(r actor.Ref) bool { return r == t.Ref }) {
 		b.e.fan.set(&b.topics)
 		if len(b.topics.refs) == 0 {

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -12,13 +11,19 @@ import (
 const noSubscriberDelay = time.Second
 
 // inbound is the window of messages that were handed to actors and are not handled yet, over all connections of the
-// actor, and the verdicts on their way back to the current connection. mu guards all of it; nothing foreign runs under
-// mu.
+// actor, and the verdicts on their way back to the current connection. mu guards all of it and of its places and
+// sequences; nothing foreign runs under mu.
 type inbound struct {
-	limit int
-	low   int // once full, the window opens again at this many
-	mode  AckMode
-	self  actor.Ref
+	limit         int
+	low           int // once full, the window opens again at this many
+	mode          AckMode
+	ackTimeout    time.Duration
+	maxDeliveries int
+	redelivery    RedeliveryConfig
+	self          actor.Ref
+	fan           *fanout
+	dropped       func(Dropped) // outside of mu
+	clock         chan struct{} // signalled when something may be due earlier than the engine's goroutine knows
 
 	mu       sync.Mutex
 	room     sync.Cond // readers wait for a place
@@ -28,134 +33,64 @@ type inbound struct {
 	full     bool
 	epoch    uint64 // link that may deliver; 0 is none
 	acking   bool   // that link takes verdicts
+	delays   bool   // and its peer waits by itself before it delivers again
 	deserted bool   // the last subscriber has died
+	paused   bool   // by an operator
 	drained  bool   // no more verdicts for this link after those that are there
 	acks     []Ack
 	spare    []Ack
-	stale    uint64 // verdicts for a link that was over
-	unwanted uint64 // messages without a subscriber
+	count    inboundCounts
+	due      dueHeap // what is to be told again, or whose refusal is to be passed on
+	waiting  struct{ first, last *place }
+	runs     []*Sequence // of the current link, and not closed
+	drops    []Dropped   // to be published
 }
 
-func newInbound(c *Config, self actor.Ref) *inbound {
+// inboundCounts are totals over all connections.
+type inboundCounts struct {
+	Delivered uint64 // messages told, each time counted
+	Handled   uint64 // acknowledged
+	Refused   uint64 // to come again
+	Dropped   uint64 // given up
+	Stale     uint64 // verdicts for a link that was over
+	Unwanted  uint64 // deliveries without a subscriber
+}
+
+func newInbound(c *Config, self actor.Ref, fan *fanout, dropped func(Dropped)) *inbound {
 	n := c.InboundWindow
-	in := &inbound{limit: n, low: n - max(1, n/4), mode: c.AckMode, self: self}
+	in := &inbound{
+		limit: n, low: n - max(1, n/4), mode: c.AckMode, ackTimeout: c.AckTimeout, maxDeliveries: c.MaxDeliveries,
+		redelivery: c.Redelivery, self: self, fan: fan, dropped: dropped, clock: make(chan struct{}, 1),
+	}
 	in.room.L, in.verdicts.L = &in.mu, &in.mu
 	return in
 }
 
-// place is one accepted message: the completion of every copy that was told. It is reused when all copies have come back
-// and the verdict has fallen; gen tells the uses apart.
-type place struct {
-	in      *inbound
-	next    *place
-	gen     uint64
-	epoch   uint64
-	ref     any
-	id      uint64
-	weight  int
-	copies  int // told and not done
-	told    bool
-	settled bool
-	err     error
+// leave unlocks and publishes what was given up meanwhile.
+func (in *inbound) leave() {
+	drops := in.drops
+	in.drops = nil
+	in.mu.Unlock()
+	for _, d := range drops {
+		in.dropped(d)
+	}
 }
 
-// Delivery is the right to settle one inbound message. Ack and Nack may be called from any goroutine, any number of
-// times, and never block: the first verdict counts, and one for a connection that is over is ignored and counted. The
-// zero Delivery does nothing. Protocols embed it in their message type, for AckMode Manual.
-type Delivery struct {
-	p   *place
-	gen uint64
+// giveUp notes that a message will not come again although nobody has handled it.
+func (in *inbound) giveUp(p *place, r Reason, err error) {
+	in.count.Dropped++
+	in.drops = append(in.drops, Dropped{Reason: r, Message: p.msg, Deliveries: p.n, Cause: err})
 }
 
-// Ack acknowledges the message.
-func (d Delivery) Ack() { d.settle(nil) }
-
-// Nack refuses the message; RetryAfter and Discard say how. A nil error is replaced by one that says nothing.
-func (d Delivery) Nack(err error) {
-	if err == nil {
-		err = actor.ErrUnhandled
-	}
-	d.settle(err)
-}
-
-// SetDeliveries says how often the peer has delivered this message, this time included, for a peer that counts. It is
-// called before Deliver. Without it the base counts what it delivers again itself, and takes any other message for new.
-func (d Delivery) SetDeliveries(n int) {}
-
-// Deliveries is how often the message was delivered, this time included, as far as the base knows; at least 1.
-func (d Delivery) Deliveries() int { return 1 }
-
-func (d Delivery) settle(err error) {
-	if d.p == nil {
-		return
-	}
-	in := d.p.in
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if d.p.gen != d.gen {
-		return
-	}
-	d.p.told = d.p.told || d.p.copies == 0
-	d.p.verdict(err)
-	d.p.release()
-}
-
-// Done implements actor.Completion: one copy is done with.
-func (p *place) Done(err error) {
-	in := p.in
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	p.copies--
-	if err != nil && p.err == nil {
-		p.err = err
-	}
-	if p.err != nil && (errors.Is(p.err, actor.ErrDeadLetter) || errors.Is(p.err, actor.ErrMailboxFull)) {
-		if _, ok := DelayOf(p.err); !ok {
-			p.err = RetryAfter(p.err, noSubscriberDelay)
-		}
-	}
-	if p.copies == 0 && (in.mode != Manual || p.err != nil || p.mute()) {
-		p.verdict(p.err)
-	}
-	p.release()
-}
-
-// mute says that the peer wants no verdict.
-func (p *place) mute() bool { return p.ref == nil && p.id == 0 }
-
-// verdict records what the peer is to be told, once. Under mu.
-func (p *place) verdict(err error) {
-	if p.settled {
-		return
-	}
-	p.settled = true
-	in := p.in
-	switch {
-	case p.mute():
-		return
-	case p.epoch != in.epoch || !in.acking || in.drained:
-		in.stale++
-		return
-	}
-	in.acks = append(in.acks, Ack{Ref: p.ref, ID: p.id, Err: err})
+// post queues a verdict for the peer.
+func (in *inbound) post(a Ack) {
+	in.acks = append(in.acks, a)
 	if len(in.acks) == 1 {
 		in.verdicts.Signal()
 	}
 }
 
-// release frees the place when the verdict has fallen and every copy has come back. Under mu.
-func (p *place) release() {
-	if !p.settled || !p.told || p.copies > 0 {
-		return
-	}
-	in := p.in
-	in.used -= p.weight
-	*p = place{in: in, gen: p.gen + 1, next: in.free}
-	in.free = p
-	in.reopen()
-}
-
-// reopen wakes the readers when the window may be filled again. Under mu.
+// reopen wakes the readers when the window may be filled again.
 func (in *inbound) reopen() {
 	if in.full && in.used <= in.low {
 		in.full = false
@@ -166,10 +101,10 @@ func (in *inbound) reopen() {
 }
 
 func (in *inbound) shut() bool {
-	return in.full || in.used >= in.limit || in.deserted && in.acking
+	return in.full || in.used >= in.limit || in.paused || in.deserted && in.acking
 }
 
-// wait waits for a place; false when the link may not deliver any more. Under mu.
+// wait waits for a place; false when the link may not deliver any more.
 func (in *inbound) wait(l *Link) bool {
 	for in.epoch == l.epoch && in.shut() {
 		if in.used >= in.limit {
@@ -189,7 +124,7 @@ func (in *inbound) roomFor(l *Link) (int, error) {
 	return in.limit - in.used, nil
 }
 
-func (in *inbound) accept(l *Link, ref any, id uint64, weight int, block bool) (Delivery, error) {
+func (in *inbound) accept(l *Link, s *Sequence, ref any, id uint64, weight int, block bool) (Delivery, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -200,12 +135,15 @@ func (in *inbound) accept(l *Link, ref any, id uint64, weight int, block bool) (
 			in.full = true
 		}
 		return Delivery{}, ErrBufferFull
-	case !in.wait(l):
+	case !in.wait(l), s != nil && s.closed:
 		return Delivery{}, ErrLinkClosed
 	}
 	p := in.take()
 	in.used += weight
-	p.epoch, p.ref, p.id, p.weight = l.epoch, ref, id, weight
+	p.epoch, p.ref, p.id, p.weight, p.n = l.epoch, ref, id, weight, 1
+	if s != nil {
+		s.link(p)
+	}
 	return Delivery{p, p.gen}, nil
 }
 
@@ -223,8 +161,8 @@ func (in *inbound) take() *place {
 	return p
 }
 
-// deliver tells msg to refs with the place as the completion of each copy.
-func (in *inbound) deliver(d Delivery, msg any, refs []actor.Ref) {
+// deliver tells msg to the subscribers of a topic and of more, unless it has to wait for one before it.
+func (in *inbound) deliver(d Delivery, msg any, key string, more []string) {
 	p := d.p
 	if p == nil {
 		return
@@ -234,40 +172,74 @@ func (in *inbound) deliver(d Delivery, msg any, refs []actor.Ref) {
 		in.mu.Unlock()
 		return
 	}
-	if p.epoch != in.epoch && !p.mute() {
-		refs = nil // its connection is over: the peer delivers it again, with a verdict that reaches it
+	p.msg, p.key, p.more = msg, key, more
+	if p.run.queued {
+		in.mu.Unlock()
+		return
 	}
-	p.told, p.copies = true, len(refs)
-	if len(refs) == 0 {
-		if p.epoch == in.epoch || p.mute() {
-			in.unwanted++
+	if s := p.run.seq; s != nil && s.blocked() && !p.stale() {
+		p.run.queued = true
+		s.queued++
+		in.mu.Unlock()
+		return
+	}
+	refs := in.tell(p)
+	in.leave()
+	in.send(p, msg, refs)
+}
+
+// tell prepares a delivery and returns whom it goes to; send does the rest, outside of mu.
+func (in *inbound) tell(p *place) []actor.Ref {
+	current := p.epoch == in.epoch
+	var refs []actor.Ref
+	if current || p.mute() { // else the peer delivers it again, with a verdict that reaches it
+		refs = p.refs(in.fan)
+	}
+	p.told, p.copies, p.gone = true, len(refs), 0
+	switch {
+	case len(refs) == 0:
+		if current || p.mute() {
+			in.count.Unwanted++
 		}
-		p.verdict(RetryAfter(ErrNoSubscriber, noSubscriberDelay))
-	} else if in.mode == OnDelivery {
-		p.verdict(nil)
+		p.refuse(errNobody)
+	case in.mode == OnDelivery:
+		in.count.Delivered++
+		p.handled()
+	default:
+		in.count.Delivered++
+		if in.mode == Manual {
+			p.to = refs
+		}
 	}
 	p.release()
-	in.mu.Unlock()
+	return refs
+}
+
+// errNobody refuses a message without a subscriber.
+var errNobody = RetryAfter(ErrNoSubscriber, noSubscriberDelay)
+
+// send tells the copies that tell has counted.
+func (in *inbound) send(p *place, msg any, refs []actor.Ref) {
 	for _, r := range refs {
 		actor.Send(r, actor.Envelope{Msg: msg, Sender: in.self, Done: p})
 	}
 }
 
-// begin opens the window for a link; acking says that it takes verdicts.
+// begin opens the window for a link.
 func (in *inbound) begin(l *Link) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.epoch, in.acking, in.drained = l.epoch, true, false
+	in.epoch, in.acking, in.delays, in.drained = l.epoch, true, false, false
 	in.acks, in.spare = nil, nil // not reused: a hook that was given up on may still read the old ones
 	in.room.Broadcast()
 }
 
-// noAcks says that the link's Conn takes no verdicts.
-func (in *inbound) noAcks(l *Link) {
+// setPeer says what the link's Conn does with verdicts.
+func (in *inbound) setPeer(l *Link, acking, delays bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.epoch == l.epoch {
-		in.acking = false
+		in.acking, in.delays = acking, delays
 		in.room.Broadcast()
 	}
 }
@@ -282,6 +254,17 @@ func (in *inbound) setDeserted(on bool) {
 	}
 }
 
+// setPaused stops the intake, and what was refused from being told again, until it is set off.
+func (in *inbound) setPaused(on bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.paused != on {
+		in.paused = on
+		in.room.Broadcast()
+		in.poke()
+	}
+}
+
 // drain ends the intake of verdicts; those that are there are still handed out, and then takeAcks returns false. With
 // drop they are not.
 func (in *inbound) drain(l *Link, drop bool) {
@@ -292,20 +275,32 @@ func (in *inbound) drain(l *Link, drop bool) {
 	}
 	in.drained = true
 	if drop {
-		in.stale += uint64(len(in.acks))
+		in.count.Stale += uint64(len(in.acks))
 		in.acks = nil
 	}
 	in.verdicts.Broadcast()
 }
 
-// close ends the link's deliveries.
+// close ends the link's deliveries. What waits to be told again is let go: the peer delivers it on the next connection.
 func (in *inbound) close(l *Link) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.leave()
 	if in.epoch != l.epoch {
 		return
 	}
 	in.epoch, in.drained = 0, true
+	for _, s := range in.runs {
+		s.shut()
+	}
+	in.runs = nil
+	for len(in.due) > 0 {
+		p := in.due[0]
+		in.unschedule(p)
+		if !p.settled {
+			p.end()
+		}
+		p.release()
+	}
 	in.room.Broadcast()
 	in.verdicts.Broadcast()
 }
@@ -326,8 +321,8 @@ func (in *inbound) takeAcks(l *Link) ([]Ack, bool) {
 	return acks, true
 }
 
-func (in *inbound) counts() (used int, stale, unwanted uint64) {
+func (in *inbound) counts() (used int, c inboundCounts) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.used, in.stale, in.unwanted
+	return in.used, in.count
 }

@@ -34,12 +34,15 @@ type inboundMsg struct {
 func (w *world) verdicts() (out []string) {
 	for _, v := range w.fake.Verdicts() {
 		s := fmt.Sprintf("%d ack", v.ID)
-		if d, ok := broker.DelayOf(v.Err); ok {
-			s = fmt.Sprintf("%d retry %s", v.ID, d)
-		} else if broker.IsDiscard(v.Err) {
-			s = fmt.Sprintf("%d discard", v.ID)
-		} else if v.Err != nil {
+		switch {
+		case v.Err != nil && v.Delay > 0:
+			s = fmt.Sprintf("%d retry %s", v.ID, v.Delay)
+		case v.Err != nil:
 			s = fmt.Sprintf("%d nack", v.ID)
+		case broker.IsDiscard(v.Dropped):
+			s = fmt.Sprintf("%d discard", v.ID)
+		case v.Dropped != nil:
+			s = fmt.Sprintf("%d drop", v.ID)
 		}
 		out = append(out, s)
 	}
@@ -65,7 +68,7 @@ func TestAckAfterHandling(t *testing.T) {
 			r.refuse = err
 			w.arrive(1, uint64(i)+2, "x")
 		}
-		equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 nack", "3 retry 1m0s", "4 discard"})
+		equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 retry 1s", "3 retry 1m0s", "4 discard"})
 		equal(t, "in the window", w.status().Inbound, 0)
 	})
 	t.Run("forwarded", func(t *testing.T) {
@@ -145,7 +148,7 @@ func TestAckManual(t *testing.T) {
 		r.refuse = actor.Reject(errors.New("failed"))
 		w.arrive(1, 3, "x").Ack()
 		synctest.Wait()
-		equal(t, "a failure refuses", w.verdicts()[2:], []string{"3 nack"})
+		equal(t, "a failure refuses", w.verdicts()[2:], []string{"3 retry 1s"})
 	})
 	t.Run("answered while copies are out", func(t *testing.T) {
 		bubble(t, nil, set(func(c *broker.Config) { c.AckMode = broker.Manual }), func(w *world) {
@@ -209,7 +212,7 @@ func TestFanOutVerdict(t *testing.T) {
 		equal(t, "verdicts", w.verdicts(), []string{"1 ack"})
 		a.refuse = actor.Reject(errors.New("no"))
 		w.arrive(1, 2, "x")
-		equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 nack"})
+		equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 retry 1s"})
 	})
 }
 

@@ -22,7 +22,6 @@ type Link struct {
 	end   context.CancelCauseFunc
 	host  linkHost
 	in    *inbound
-	fan   *fanout
 	self  actor.Ref
 	cfg   *Config
 	label string
@@ -128,17 +127,19 @@ func (l *Link) InboundWindow() int { return l.in.limit }
 // that is a pointer the driver has anyway costs no allocation. Ref nil and id 0 mean that the peer wants no verdict.
 // Every Accept is followed by exactly one Deliver or Delivery.Nack. A driver that reads confirmations and messages in one
 // loop uses TryAccept there or a goroutine of its own for the messages: while Accept waits, nothing is confirmed.
-func (l *Link) Accept(ref any, id uint64) (Delivery, error) { return l.in.accept(l, ref, id, 1, true) }
+func (l *Link) Accept(ref any, id uint64) (Delivery, error) {
+	return l.in.accept(l, nil, ref, id, 1, true)
+}
 
 // AcceptBatch is Accept for one message to an actor that stands for n messages of the peer: it takes n places, waiting
 // for the first. n below 1 counts as 1.
 func (l *Link) AcceptBatch(ref any, id uint64, n int) (Delivery, error) {
-	return l.in.accept(l, ref, id, max(1, n), true)
+	return l.in.accept(l, nil, ref, id, max(1, n), true)
 }
 
 // TryAccept is Accept for callbacks on a driver's read path: ErrBufferFull instead of waiting.
 func (l *Link) TryAccept(ref any, id uint64) (Delivery, error) {
-	return l.in.accept(l, ref, id, 1, false)
+	return l.in.accept(l, nil, ref, id, 1, false)
 }
 
 // Deliver tells msg to the subscribers of the keys, each of them once; the verdict falls when all are done, with the
@@ -146,30 +147,23 @@ func (l *Link) TryAccept(ref any, id uint64) (Delivery, error) {
 // whose connection is over is not told to anybody if the peer wants a verdict, because the peer delivers it again.
 // msg is shared by the subscribers.
 func (l *Link) Deliver(d Delivery, msg any, keys ...string) {
-	var refs []actor.Ref
-	if len(keys) > 0 {
-		refs = l.fan.get(keys[0])
+	switch len(keys) {
+	case 0:
+		l.in.deliver(d, msg, "", nil)
+	case 1:
+		l.in.deliver(d, msg, keys[0], nil)
+	default:
+		l.in.deliver(d, msg, keys[0], slices.Clone(keys[1:]))
 	}
-	if len(keys) > 1 {
-		refs = slices.Clone(refs)
-		for _, k := range keys[1:] {
-			for _, r := range l.fan.get(k) {
-				if !slices.Contains(refs, r) {
-					refs = append(refs, r)
-				}
-			}
-		}
-	}
-	l.in.deliver(d, msg, refs)
 }
 
 // Push is Accept and Deliver for a peer that wants no verdicts. It waits while the window is full.
 func (l *Link) Push(key string, msg any) error {
-	d, err := l.in.accept(l, nil, 0, 1, true)
+	d, err := l.in.accept(l, nil, nil, 0, 1, true)
 	if err != nil {
 		return err
 	}
-	l.in.deliver(d, msg, l.fan.get(key))
+	l.in.deliver(d, msg, key, nil)
 	return nil
 }
 

@@ -27,7 +27,7 @@ type session[O, S any] struct {
 
 func newSession[O, S any](e *engine[O, S]) *session[O, S] {
 	s := &session[O, S]{e: e}
-	l := &Link{epoch: e.epoch, host: s, in: e.in, fan: &e.fan, self: e.self, cfg: &e.cfg, label: e.label, log: e.log}
+	l := &Link{epoch: e.epoch, host: s, in: e.in, self: e.self, cfg: &e.cfg, label: e.label, log: e.log}
 	l.ctx, l.end = context.WithCancelCause(e.root)
 	l.socks.start = time.Now()
 	s.link = l
@@ -124,11 +124,14 @@ func (s *session[O, S]) finish(cause error) {
 // establish starts what the connection needs to be called connected.
 func (s *session[O, S]) establish() error {
 	e, l := s.e, s.link
+	delayer, ok := s.conn.(Delayer)
+	delays := ok && delayer.DelaysRedelivery()
 	if acker, ok := s.conn.(Acknowledger); ok {
+		e.in.setPeer(l, true, delays)
 		s.acked = make(chan struct{})
 		s.spawn("acknowledge", func() error { return s.acknowledge(acker) })
 	} else {
-		e.in.noAcks(l)
+		e.in.setPeer(l, false, false)
 	}
 	s.spawn("serve", func() error {
 		if err := s.conn.Serve(l.ctx); err != nil {
@@ -323,12 +326,22 @@ func (s *session[O, S]) watch() {
 		defer idle.Stop()
 		idleC = idle.C
 	}
+	due := time.NewTimer(0) // of the inbound side
+	defer due.Stop()
 	for {
+		if d, ok := e.in.next(time.Now()); ok {
+			due.Reset(d)
+		} else {
+			due.Stop()
+		}
 		select {
 		case <-l.ctx.Done():
 			return
 		case <-e.stopc:
 			return
+		case <-e.in.clock:
+		case <-due.C:
+			e.in.work(l)
 		case <-steady.C: // only now the delays start over
 			e.failures = 0
 			e.breaker.reset()

@@ -70,6 +70,7 @@ func (e *engine[O, S]) status() Status {
 	e.mu.Unlock()
 	s.Path, s.Endpoint = e.path, e.label
 	s.Books = e.out.books()
-	s.Inbound, s.StaleAcks, s.Unwanted = e.in.counts()
+	used, c := e.in.counts()
+	s.Inbound, s.StaleAcks, s.Unwanted = used, c.Stale, c.Unwanted
 	return s
 }

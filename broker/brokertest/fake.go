@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/broker"
@@ -50,6 +51,9 @@ type Verdict struct {
 	Link int
 	ID   uint64
 	Err  error
+	// Delay and Dropped are those of the broker.Ack.
+	Delay   time.Duration
+	Dropped error
 }
 
 // Fake is a protocol without a network, and the memory of the server it talks to. The exported fields are settings: set
@@ -66,6 +70,8 @@ type Fake struct {
 	ReplayInConnect bool
 	// Batch gives the connection ApplySubscriptions, NoRevoke takes RevokeSubscription away.
 	Batch, NoRevoke bool
+	// NoDelay makes the server one that delivers a refused message again at once, so that the base has to wait.
+	NoDelay bool
 	// Stubborn makes Connect and Disconnect ignore their context while they wait at their gates.
 	Stubborn bool
 	// Initial are the configured subscriptions, key and label in turn.

@@ -133,10 +133,13 @@ func (c *fakeConn) Acknowledge(_ context.Context, acks []broker.Ack) error {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
 	for _, a := range acks {
-		c.f.verdicts = append(c.f.verdicts, Verdict{c.n, a.ID, a.Err})
+		c.f.verdicts = append(c.f.verdicts, Verdict{c.n, a.ID, a.Err, a.Delay, a.Dropped})
 	}
 	return nil
 }
+
+// DelaysRedelivery implements broker.Delayer.
+func (c *fakeConn) DelaysRedelivery() bool { return !c.f.NoDelay }
 
 // ApplySubscription records the key.
 func (c *fakeConn) ApplySubscription(ctx context.Context, key, label string) error {

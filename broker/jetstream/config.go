@@ -101,11 +101,9 @@ type ConsumerConfig struct {
 	// it while the message is being handled, so a slow handler costs no redelivery; it bounds how long a message is stuck
 	// when the whole process dies. The server's default is 30s.
 	AckWait time.Duration
-	// NackDelay (nackDelay) is the wait before a message whose handler failed is delivered again, unless the handler's
-	// error says otherwise by broker.RetryAfter or broker.Discard. Default 1s.
-	NackDelay time.Duration
-	// MaxDeliver (maxDeliver) is how often one message is delivered at most. After that it stays in the stream but is not
-	// delivered any more. The server's default is no bound.
+	// MaxDeliver (maxDeliver) is how often the server delivers one message at most. After that it stays in the stream, is
+	// not delivered any more, and nobody hears of it. The actor's own bound, broker.Config.MaxDeliveries, makes a dead
+	// letter of it; it has to be the smaller one to do so. The server's default is no bound.
 	MaxDeliver int
 	// MaxAckPending (maxAckPending) bounds the messages without a verdict over all actors that share the consumer. The
 	// server's default is 1000.
@@ -159,7 +157,7 @@ func DefaultConfig() Config {
 		Config:         broker.DefaultConfig(),
 		PublishTimeout: 10 * time.Second,
 		Stream:         StreamConfig{Create: true},
-		Consumer:       ConsumerConfig{Create: true, NackDelay: time.Second},
+		Consumer:       ConsumerConfig{Create: true},
 	}
 }
 
@@ -255,7 +253,6 @@ func (c *ConsumerConfig) validate() error {
 	}
 	return firstError(
 		checkEnum("consumer.deliver", c.Deliver, DeliverAll, DeliverLast, DeliverNew, DeliverLastPerSubject),
-		checkBound("consumer.nackDelay", c.NackDelay),
 		checkBound("consumer.maxDeliver", int64(c.MaxDeliver)),
 		checkBound("consumer.maxAckPending", int64(c.MaxAckPending)),
 		checkBound("consumer.replicas", int64(c.Replicas)),

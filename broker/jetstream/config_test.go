@@ -74,7 +74,6 @@ func TestBadSettingFailsTheStart(t *testing.T) {
 			c.Consumer.Deliver, c.Consumer.StartSequence = jetstream.DeliverNew, 5
 		},
 		"consumer.ackWait":       func(c *jetstream.Config) { c.Consumer.AckWait = time.Millisecond },
-		"consumer.nackDelay":     func(c *jetstream.Config) { c.Consumer.NackDelay = -1 },
 		"consumer.maxDeliver":    func(c *jetstream.Config) { c.Consumer.MaxDeliver = -1 },
 		"consumer.maxAckPending": func(c *jetstream.Config) { c.Consumer.MaxAckPending = -1 },
 		"consumer.replicas":      func(c *jetstream.Config) { c.Consumer.Replicas = -1 },
@@ -100,8 +99,9 @@ func TestSettingsFromHOCON(t *testing.T) {
 			inFlight = 7
 			publishTimeout = 3s
 			stream { name = FILE, subjects = ["file.>"], storage = memory, maxBytes = 1 MiB, duplicateWindow = 30s, discard = new }
-			consumer { name = C, ackWait = 5 seconds, maxDeliver = 4, deliver = last, nackDelay = 20 }
+			consumer { name = C, ackWait = 5 seconds, maxDeliver = 4, deliver = last }
 			reconnect.initialDelay = 10
+			redelivery.initialDelay = 20
 		}`)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestSettingsFromHOCON(t *testing.T) {
 		got = *c
 	}))
 	connected(t, ref)
-	if got.InFlight != 7 || got.PublishTimeout != 3*time.Second || got.Consumer.NackDelay != 20*time.Millisecond || !got.Stream.Create {
+	if got.InFlight != 7 || got.PublishTimeout != 3*time.Second || got.Redelivery.InitialDelay != 20*time.Millisecond || !got.Stream.Create {
 		t.Errorf("settings %+v", got)
 	}
 	api := srv.JetStream()

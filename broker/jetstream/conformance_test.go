@@ -51,7 +51,7 @@ func conform(t *testing.T, start func(testing.TB, ...func(*natstest.Options)) *n
 			return func(c *jetstream.Config) {
 				c.Servers = []string{"nats://svc:" + secret + "@" + addr}
 				c.Stream.Name, c.Stream.Subjects = "CONFORM", []string{"conform"}
-				c.Consumer.AckWait, c.Consumer.NackDelay = time.Second, 10*time.Millisecond
+				c.Consumer.AckWait, c.Redelivery.InitialDelay = time.Second, 10*time.Millisecond
 				tune(&c.Config)
 			}
 		}

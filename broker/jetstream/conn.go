@@ -113,6 +113,9 @@ func (c *conn) Dispatch(_ context.Context, env broker.Envelope[Publish]) error {
 	return c.out.dispatch(env)
 }
 
+// DelaysRedelivery implements broker.Delayer: a nak carries its delay.
+func (c *conn) DelaysRedelivery() bool { return true }
+
 // Acknowledge implements broker.Acknowledger.
 func (c *conn) Acknowledge(_ context.Context, acks []broker.Ack) error {
 	if c.in == nil {

@@ -51,7 +51,7 @@ func settled(t *testing.T, api js.JetStream) {
 	})
 }
 
-// What the handler returns decides: nil acknowledges, an error brings the message back after nackDelay, RetryAfter after
+// What the handler returns decides: nil acknowledges, an error brings the message back after redelivery.initialDelay, RetryAfter after
 // its own delay, Discard never.
 func TestVerdictsOfTheHandler(t *testing.T) {
 	for _, c := range []struct {
@@ -82,7 +82,7 @@ func TestVerdictsOfTheHandler(t *testing.T) {
 				return nil
 			})
 			spawn(t, sys, "js", jetstream.New(fast(srv.URL()), orders(spawn(t, sys, "sink", s.actor)), func(c *jetstream.Config) {
-				c.Consumer.NackDelay = 300 * time.Millisecond
+				c.Redelivery.InitialDelay = 300 * time.Millisecond
 			}))
 			eventually(t, "delivered", func() bool { return s.count() > 0 })
 			settled(t, api)
@@ -426,7 +426,7 @@ func TestStoppedTargetPausesConsuming(t *testing.T) {
 	s := newSink(nil)
 	target := spawn(t, sys, "sink", s.actor)
 	ref := spawn(t, sys, "js", jetstream.New(fast(srv.URL()), orders(target), func(c *jetstream.Config) {
-		c.Consumer.NackDelay, c.InboundWindow = 20*time.Millisecond, 16
+		c.Redelivery.InitialDelay, c.InboundWindow = 20*time.Millisecond, 16
 	}))
 	publish(t, ref, jetstream.Publish{Subject: "orders.a", ID: "before"})
 	eventually(t, "delivered", func() bool { return s.count() == 1 })

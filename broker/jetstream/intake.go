@@ -186,7 +186,11 @@ func (in *intake) receive(m *natsgo.Msg) {
 		in.refuse(m)
 		return
 	}
-	in.link.Deliver(d, newMessage(d, m), topic)
+	msg := newMessage(d, m)
+	if msg.Deliveries > 1 {
+		d.SetDeliveries(msg.Deliveries)
+	}
+	in.link.Deliver(d, msg, topic)
 }
 
 // arrive books a message that came and gives it a number for the verdict.

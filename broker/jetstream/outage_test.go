@@ -27,7 +27,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 			s := newSink(nil)
 			small := func(c *jetstream.Config) {
 				c.OutboundBuffer = n
-				c.Consumer.NackDelay, c.Consumer.AckWait = 10*time.Millisecond, 2*time.Second
+				c.Redelivery.InitialDelay, c.Consumer.AckWait = 10*time.Millisecond, 2*time.Second
 			}
 			consumer := spawn(t, sys, "consumer", jetstream.New(fast(srv.URL()), orders(spawn(t, sys, "sink", s.actor)), small))
 			publisher := spawn(t, sys, "publisher", jetstream.New(fast(srv.URL()), orders(actor.Ref{}), small))

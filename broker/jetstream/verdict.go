@@ -26,7 +26,7 @@ func (in *intake) acknowledge(acks []broker.Ack) error {
 		if !ok {
 			continue
 		}
-		if err := in.nc.Publish(m.Reply, in.verdict(acks[i].Err)); err != nil {
+		if err := in.nc.Publish(m.Reply, in.verdict(&acks[i])); err != nil {
 			return err
 		}
 	}
@@ -39,18 +39,14 @@ func (in *intake) acknowledge(acks []broker.Ack) error {
 }
 
 // verdict is what the server is told.
-func (in *intake) verdict(err error) []byte {
+func (in *intake) verdict(a *broker.Ack) []byte {
 	switch {
-	case err == nil:
-		return in.words.ack
-	case broker.IsDiscard(err):
+	case a.Err != nil:
+		return nak(a.Delay)
+	case broker.IsDiscard(a.Dropped):
 		return in.words.term
 	}
-	delay, ok := broker.DelayOf(err)
-	if !ok {
-		delay = in.c.p.cfg.Consumer.NackDelay
-	}
-	return nak(delay)
+	return in.words.ack
 }
 
 func nak(delay time.Duration) []byte {
