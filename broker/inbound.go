@@ -201,7 +201,7 @@ func (in *inbound) tell(p *place) []actor.Ref {
 		if current || p.mute() {
 			in.count.Unwanted++
 		}
-		p.refuse(errNobody)
+		p.refuse(ErrNoSubscriber)
 	case in.mode == OnDelivery:
 		in.count.Delivered++
 		p.handled()
@@ -214,9 +214,6 @@ func (in *inbound) tell(p *place) []actor.Ref {
 	p.release()
 	return refs
 }
-
-// errNobody refuses a message without a subscriber.
-var errNobody = RetryAfter(ErrNoSubscriber, noSubscriberDelay)
 
 // send tells the copies that tell has counted.
 func (in *inbound) send(p *place, msg any, refs []actor.Ref) {
