@@ -3,6 +3,7 @@ package broker_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 // fickle answers by a plan: how many of the next deliveries it refuses, of each message. Some of its answers come late.
 type fickle struct {
+	mu     sync.Mutex // a timer's goroutine knows nothing of the test's
 	refuse map[uint64]int
 	told   []uint64
 	held   []actor.Completion
@@ -22,6 +24,8 @@ type fickle struct {
 }
 
 func (f *fickle) Receive(ctx *actor.Context, msg any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	id := msg.(inboundMsg).ID
 	f.told = append(f.told, id)
 	refuse := f.refuse[id] > 0
@@ -47,11 +51,33 @@ type refusing struct{ actor.Completion }
 func (r refusing) Done(error) { r.Completion.Done(errNo) }
 
 func (f *fickle) answer() {
+	f.mu.Lock()
 	held := f.held
 	f.held = nil
+	f.mu.Unlock()
 	for _, d := range held {
 		d.Done(nil)
 	}
+}
+
+// expect plans a message and returns how many were told so far.
+func (f *fickle) expect(id uint64, refusals int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuse[id] = refusals
+	return len(f.told)
+}
+
+func (f *fickle) delay(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.later = on
+}
+
+func (f *fickle) sofar() []uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.told)
 }
 
 // TestSequenceModel drives two sequences at random and holds them against what a Sequence promises: the peer hears of
@@ -86,10 +112,10 @@ func sequences(w *world, hold broker.Hold, ops, refuse []int) (wrong []string) {
 	for i, op := range ops {
 		switch {
 		case op < 6: // a message of run 0 or 1: their ids are odd or even
-			f.refuse[next] = refuse[i]
-			known, blocked := len(f.told), runs[next%2].Held()
+			known := f.expect(next, refuse[i])
+			blocked := runs[next%2].Held()
 			w.into(runs[next%2], l, next, "x")
-			if blocked && slices.Contains(f.told[known:], next) {
+			if blocked && slices.Contains(f.sofar()[known:], next) {
 				fail("%d was told although its sequence was held", next)
 			}
 			next++
@@ -98,13 +124,13 @@ func sequences(w *world, hold broker.Hold, ops, refuse []int) (wrong []string) {
 		case op == 7:
 			w.after(5 * time.Second)
 		case op == 8:
-			f.later = !f.later
+			f.delay(i%2 == 0)
 		case op == 9:
 			f.answer()
 			synctest.Wait()
 		}
 	}
-	f.later = false
+	f.delay(false)
 	for range 100 {
 		f.answer()
 		w.after(time.Minute)
@@ -134,7 +160,7 @@ func judge(w *world, hold broker.Hold, f *fickle, next uint64, fail func(string,
 	}
 	firsts := [2][]uint64{}
 	seen := map[uint64]bool{}
-	for _, id := range f.told {
+	for _, id := range f.sofar() {
 		if !seen[id] {
 			seen[id] = true
 			firsts[id%2] = append(firsts[id%2], id)
