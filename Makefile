@@ -7,18 +7,20 @@
 #   make bench     measure beside other runtimes; BENCH="-quick -o FILE" takes a minute and writes FILE.json and FILE.md,
 #                  BENCH="-micro REGEXP" runs Go benchmarks instead, BENCH=-h lists all flags
 #   make fuzz      every fuzz target for FUZZTIME (30s) each; FUZZ=regexp picks some
+#   make chaos     random faults for CHAOS (10m), with every message accounted for
 #   make soak      the tests with their long rounds switched on; RUN=regexp picks some
 
 ARGS      ?=
 BENCH     ?=
+CHAOS     ?= 10m
 FUZZ      ?= .
 FUZZTIME  ?= 30s
 RUN       ?= .
 TESTFLAGS ?=
 
-export BENCH FUZZ FUZZTIME RUN TESTFLAGS
+export BENCH CHAOS FUZZ FUZZTIME RUN TESTFLAGS
 
-.PHONY: help demo test servers check bench fuzz soak
+.PHONY: help demo test servers check bench chaos fuzz soak
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -37,6 +39,9 @@ check:
 
 bench:
 	@sh scripts/bench.sh
+
+chaos:
+	@sh scripts/chaos.sh
 
 fuzz:
 	@sh scripts/fuzz.sh

@@ -85,6 +85,8 @@ type Fake struct {
 	OnApply    func(ctx context.Context, key string) error
 	// OnDisconnect is described at OnConnect.
 	OnDisconnect func(ctx context.Context, link int) error
+	// OnVerdict is called for each verdict that reaches the server, in order.
+	OnVerdict func(v Verdict)
 	// OnTerminated is called for deaths the protocol hears of.
 	OnTerminated func(t actor.Terminated)
 

@@ -130,11 +130,16 @@ func (c *fakeConn) Disconnect(ctx context.Context) error {
 
 // Acknowledge records the verdicts.
 func (c *fakeConn) Acknowledge(_ context.Context, acks []broker.Ack) error {
+	vs := make([]Verdict, len(acks))
+	for i, a := range acks {
+		vs[i] = Verdict{c.n, a.ID, a.Err, a.Delay, a.Dropped}
+		if c.f.OnVerdict != nil {
+			c.f.OnVerdict(vs[i])
+		}
+	}
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
-	for _, a := range acks {
-		c.f.verdicts = append(c.f.verdicts, Verdict{c.n, a.ID, a.Err, a.Delay, a.Dropped})
-	}
+	c.f.verdicts = append(c.f.verdicts, vs...)
 	return nil
 }
 
