@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/actor"
@@ -32,8 +33,8 @@ func (b *Base[O, S]) Depth() (queued, inFlight int) {
 }
 
 // Enqueue accepts one outbound payload, to be sent in the order of acceptance. Nil means accepted, not sent: the
-// envelope will end once, as Acked, Written or a dead letter. ErrNotConnected, ErrBufferFull and ErrStopping mean
-// dropped. The payload belongs to the base until its end.
+// envelope will end once, as Acked, Written or a dead letter. ErrNotConnected, ErrBufferFull, ErrTooLarge and
+// ErrStopping mean dropped. The payload belongs to the base until its end.
 //
 // The completion of the current message travels with the envelope: an ask is answered with the Receipt, and a message
 // bridged from another broker is acknowledged, when the envelope ends. A second Enqueue for the same message carries
@@ -44,7 +45,19 @@ func (b *Base[O, S]) Enqueue(payload O) error { return b.EnqueueFor(payload, 0) 
 // a dead letter with ReasonExpired. 0 takes Config.MaxAge.
 func (b *Base[O, S]) EnqueueFor(payload O, maxAge time.Duration) error {
 	done := b.ctx.Hold()
-	err := b.e.out.enqueue(payload, done)
+	size := 0
+	if b.e.sizer != nil {
+		size = max(0, b.e.sizer.Size(payload))
+	}
+	var err error
+	switch {
+	case maxAge < 0:
+		err = fmt.Errorf("broker: the maximum age of a message is %v, must not be negative", maxAge)
+	case maxAge == 0:
+		err = b.e.out.enqueue(payload, done, size, b.e.cfg.MaxAge)
+	default:
+		err = b.e.out.enqueue(payload, done, size, maxAge)
+	}
 	if err == nil {
 		return nil
 	}
@@ -66,8 +79,10 @@ func refusal(err error) Reason {
 		return ReasonNotConnected
 	case errors.Is(err, ErrStopping):
 		return ReasonStopped
+	case errors.Is(err, ErrBufferFull), errors.Is(err, ErrTooLarge):
+		return ReasonOverflow
 	}
-	return ReasonOverflow
+	return ReasonRejected
 }
 
 // Remember adds a subscription to the desired set, or replaces it. It is applied now if there is a connection, and after
@@ -139,6 +154,6 @@ type Books struct {
 	Refused uint64
 	// Resent counts dispatches of envelopes that had been dispatched before.
 	Resent uint64
-	// Queued and InFlight are the unsettled envelopes.
-	Queued, InFlight int
+	// Queued and InFlight are the unsettled envelopes, Bytes the size of their payloads where the protocol knows it.
+	Queued, InFlight, Bytes int
 }

@@ -9,7 +9,7 @@ import (
 
 // cycle is what one published envelope costs in the outbox: acceptance, dispatch, confirmation.
 func cycle(o *outbox[string], l *Link) {
-	_ = o.enqueue("payload", nil)
+	_ = o.enqueue("payload", nil, 0, 0)
 	env, _ := o.take(l, false)
 	o.settle(l, env.Token, nil, nil)
 }
@@ -24,7 +24,7 @@ func TestEnqueueToSettleDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() {
 		run = run[:0]
 		for range 64 {
-			_ = o.enqueue("payload", nil)
+			_ = o.enqueue("payload", nil, 0, 0)
 			env, _ := o.take(l, false)
 			run = append(run, env.Token)
 		}

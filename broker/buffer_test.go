@@ -53,6 +53,7 @@ func TestW02_BoundHoldsWhileConnected(t *testing.T) {
 		equal(t, "in flight", w.fake.Pending(), []string{"0", "1", "2", "3"})
 		equal(t, "evicted first", w.reasons()[0], "4=overflow")
 		equal(t, "evicted", len(w.reasons()), 40)
+		w.after(ms)
 		n := 0
 		for _, e := range w.rec.Events() {
 			if o, ok := e.(broker.BufferOverflow); ok {

@@ -46,6 +46,9 @@ type Config struct {
 	Redelivery RedeliveryConfig
 	// Required (required) makes Ready fail while this actor is not connected. Default false.
 	Required bool
+	// FailFast (failFast) says what happens when no retry will follow: true refuses what comes and gives up what waits,
+	// false keeps it for a Reconnect command. Default false.
+	FailFast bool
 	// IdleTimeout (idleTimeout) ends a connection on which nothing was received for so long. Bytes that are sent do not
 	// count. It has to be longer than the peer's own heartbeat. Default 0: off.
 	IdleTimeout time.Duration

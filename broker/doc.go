@@ -32,8 +32,9 @@
 // head in that order and is sent again: a consumer may see a b c b c, and order is judged by first occurrences. A peer that
 // can refuse one of a pipelined group and take the next breaks that order; inFlight = 1 keeps it.
 //
-// outboundBuffer bounds the unsettled envelopes, queued and in flight, in every state. At the bound the oldest one that is
-// not in flight is evicted, or, if all are in flight, the new one refused.
+// outboundBuffer bounds the unsettled envelopes, queued and in flight, in every state, and outboundBytes their payloads. At
+// a bound the oldest one that is not in flight is evicted, or, if all are in flight, the new one refused; overflow names
+// other policies. maxAge ends what has waited too long.
 //
 // Every accepted envelope ends once: Acked, Written, or as one dead letter with an Undelivered message that names the
 // Reason. So at any time
@@ -51,7 +52,8 @@
 //
 // A protocol takes a place in a bounded window for each message (Link.Accept) and delivers it to the subscribers of its
 // topics. The verdict for the peer falls when all of them are done: nil acknowledges, an error refuses, RetryAfter and
-// Discard say how. Context.Forward and Context.Hold hand the verdict on to whoever does the real work; a plain Tell inside
+// Discard say how. A refused message comes again after a growing delay, from the peer or, where that cannot (Sequence),
+// from the window; after maxDeliveries it is acknowledged and a dead letter (Dropped). Context.Forward and Context.Hold hand the verdict on to whoever does the real work; a plain Tell inside
 // the handler starts a new message that is not covered. A full window stops the reader, so a fast peer cannot flood a
 // mailbox. To refuse a message is actor.Reject(err): it costs no restart.
 //

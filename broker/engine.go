@@ -27,6 +27,7 @@ const (
 // and begins again, so that no two of these ever overlap. Everything else talks to it through link contexts and channels.
 type engine[O, S any] struct {
 	p     Protocol[O, S]
+	sizer Sizer[O] // nil if the protocol is none
 	cfg   Config
 	sys   *actor.System
 	self  actor.Ref
@@ -77,7 +78,8 @@ func newEngine[O, S any](p Protocol[O, S], cfg Config, ctx *actor.Context) *engi
 	e.in = newInbound(&e.cfg, e.self, &e.fan, e.droppedInbound)
 	e.out = newOutbox[O](&e.cfg)
 	e.out.scrub = e.scrub.error
-	e.out.evicted = func() { e.publish(BufferOverflow{e.path, e.label, e.cfg.OutboundBuffer, 1}) }
+	e.out.evicted = func(n int) { e.publish(BufferOverflow{e.path, e.label, e.cfg.OutboundBuffer, n}) }
+	e.sizer, _ = p.(Sizer[O])
 	e.out.dropped = func(payload O, r Reason, cause error) {
 		e.deadLetter(Undelivered{Reason: r, Payload: payload, Cause: cause})
 	}
@@ -200,6 +202,10 @@ func (e *engine[O, S]) pause(cause error) bool {
 func (e *engine[O, S]) giveUp(cause error) bool {
 	e.log.Error("not connected, and no retry will follow", "error", cause, "retries", e.attempts-1)
 	e.publish(ReconnectFailed{e.path, e.label, e.attempts - 1, cause})
+	if e.cfg.FailFast {
+		e.out.fail(true)
+		defer e.out.fail(false)
+	}
 	select {
 	case <-e.kick:
 	case <-e.stopc:

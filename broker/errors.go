@@ -8,11 +8,17 @@ import (
 )
 
 var (
-	// ErrNotConnected is returned by Base.Enqueue when outboundBuffer is 0 and there is no connection.
+	// ErrNotConnected is returned by Base.Enqueue when there is no connection and outboundBuffer is 0, or failFast is on and
+	// no retry will follow.
 	ErrNotConnected = errors.New("broker: not connected")
 	// ErrBufferFull is returned by Base.Enqueue when the outbound buffer is full and nothing in it may be evicted, and by
 	// Link.TryAccept when the inbound window is full.
 	ErrBufferFull = errors.New("broker: buffer full")
+	// ErrTooLarge is returned by Base.Enqueue for a payload that outboundBytes has no room for even when nothing else is
+	// there.
+	ErrTooLarge = errors.New("broker: payload larger than outboundBytes")
+	// ErrExpired ends an envelope that waited longer than its maximum age.
+	ErrExpired = errors.New("broker: older than its maximum age")
 	// ErrStopping is returned by Base.Enqueue when the actor stops or the system shuts down.
 	ErrStopping = errors.New("broker: stopping")
 	// ErrEvicted ends an envelope that made room for a newer one.

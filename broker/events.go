@@ -36,14 +36,16 @@ type ReconnectFailed struct {
 	Cause          error
 }
 
-// BufferOverflow is published when the outbound buffer evicted an envelope; Count is how many this event stands for. The
-// envelope itself is in the dead letter of the same eviction.
+// BufferOverflow is published when the outbound buffer evicted an envelope, at once; those of the millisecond after it
+// share the next one. Count is how many an event stands for. The envelope itself is in the dead letter of the same
+// eviction.
 type BufferOverflow struct {
 	Path, Endpoint string
 	Limit, Count   int
 }
 
-// NotConnected is published when a message was refused because outboundBuffer is 0 and there is no connection.
+// NotConnected is published when a message was refused because there is no connection and outboundBuffer is 0, or failFast
+// is on and no retry will follow.
 type NotConnected struct{ Path, Endpoint string }
 
 // SubscriptionFailed is published when a desired subscription could not be made on the current connection; the others
@@ -91,7 +93,7 @@ const (
 	ReasonUnknown
 	// ReasonStopped: the actor stopped before it was sent.
 	ReasonStopped
-	// ReasonNotConnected: outboundBuffer is 0 and there was no connection to take it.
+	// ReasonNotConnected: there was no connection to take it, and outboundBuffer is 0 or failFast is on.
 	ReasonNotConnected
 	// ReasonDiscarded: a handler refused an inbound message with Discard.
 	ReasonDiscarded

@@ -110,6 +110,9 @@ func (h *host[C, O, S]) PreStart(ctx *actor.Context) error {
 	if err != nil {
 		return err
 	}
+	if _, ok := p.(Sizer[O]); !ok && cfg.OutboundBytes > 0 {
+		return h.refuse(Invalid("outboundBytes", int64(cfg.OutboundBytes), "must be 0: this protocol does not know the size of its messages"))
+	}
 	h.p = p
 	e := newEngine(p, *cfg, ctx)
 	h.base = Base[O, S]{e: e, ctx: ctx}

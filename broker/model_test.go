@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/broker"
 	"github.com/troupe-go/troupe/broker/brokertest"
+	"github.com/troupe-go/troupe/hocon"
 )
 
 // TestModel drives one broker actor through random faults and compares it with a queue that is simple enough to be right:
@@ -27,8 +28,9 @@ func TestModel(t *testing.T) {
 		m := &model{rt: rt, ended: map[string]string{}}
 		limit := rapid.SampledFrom([]int{1, 3, 8, 1000}).Draw(rt, "outboundBuffer")
 		window := rapid.SampledFrom([]int{1, 2, 5, 0}).Draw(rt, "inFlight")
-		reject := rapid.Bool().Draw(rt, "rejectNewest")
-		m.limit = limit
+		policy := rapid.SampledFrom([]broker.Overflow{broker.EvictOldest, broker.EvictNewest, broker.RejectNewest}).Draw(rt, "overflow")
+		m.limit, m.bytes = limit, rapid.SampledFrom([]int{0, 0, 12, 100}).Draw(rt, "outboundBytes")
+		m.ages = rapid.Bool().Draw(rt, "ages")
 		prepare := func(w *world) {
 			w.fake.Mode, w.fake.HoldConfirms = brokertest.ModeConfirm, true
 			w.fake.ReplayInConnect = rapid.Bool().Draw(rt, "replayInConnect")
@@ -44,9 +46,7 @@ func TestModel(t *testing.T) {
 		}
 		config := set(func(c *broker.Config) {
 			c.OutboundBuffer, c.InFlight, c.FlushTimeout = limit, window, 0
-			if reject {
-				c.Overflow = broker.RejectNewest
-			}
+			c.Overflow, c.OutboundBytes = policy, hocon.Bytes(m.bytes)
 			c.Reconnect.Random = nil
 		})
 		bubble(t, prepare, config, func(w *world) {
@@ -82,6 +82,8 @@ type model struct {
 	rt    *rapid.T
 	w     *world
 	limit int
+	bytes int // bound of them; 0 is none
+	ages  bool
 	next  int
 	late  []lateToken
 
@@ -135,7 +137,11 @@ func (m *model) send() {
 	m.mu.Lock()
 	m.accepted = append(m.accepted, p)
 	m.mu.Unlock()
-	actor.Send(m.w.ref, actor.Envelope{Msg: brokertest.Publish{Payload: p}, Done: &completion{m: m, payload: p}})
+	msg := brokertest.Publish{Payload: p}
+	if m.ages {
+		msg.MaxAge = time.Duration(m.next%5) * 700 * ms
+	}
+	actor.Send(m.w.ref, actor.Envelope{Msg: msg, Done: &completion{m: m, payload: p}})
 }
 
 func (m *model) enqueue(*rapid.T) { m.send(); synctest.Wait() }
@@ -231,6 +237,9 @@ func (m *model) check(rt *rapid.T) {
 	defer m.mu.Unlock()
 	if n := b.Queued + b.InFlight; n > m.limit {
 		rt.Fatalf("I9: %d unsettled, the limit is %d", n, m.limit)
+	}
+	if b.Bytes != 5*(b.Queued+b.InFlight) || m.bytes > 0 && b.Bytes > m.bytes {
+		rt.Fatalf("I9: %d bytes in %d envelopes, the limit is %d", b.Bytes, b.Queued+b.InFlight, m.bytes)
 	}
 	if b.Accepted != uint64(len(m.accepted)) {
 		rt.Fatalf("I3: %d accepted, the books say %d", len(m.accepted), b.Accepted)

@@ -3,6 +3,7 @@ package broker
 import (
 	"crypto/rand"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/actor"
 )
@@ -18,6 +19,8 @@ type entry[O any] struct {
 	strikes  int32  // times it was all but proved to be poison
 	returns  int32  // outcomes left open on one link
 	returned uint64 // epoch in which the last outcome was left open and no dispatch followed; 0 is none
+	until    int64  // when it is too old to be sent, on the outbox's clock; 0 is never
+	size     int    // of the payload, if it is known
 }
 
 // flight is the place of an entry between its dispatch and its outcome. Flights are linked in dispatch order.
@@ -31,13 +34,17 @@ type flight[O any] struct {
 //
 // What holds whenever mu is free:
 //   - q is sorted by seq; what is in q, in flight or held is unsettled, and each envelope is in one of them only;
-//   - queued + in flight + held <= limit (with limit 0: <= window);
+//   - queued + in flight + held <= limit (with limit 0: <= window), and the same for their bytes;
 //   - every flight was dispatched on the link of epoch;
 //   - an envelope leaves once, and whoever took it out under mu ends it.
 type outbox[O any] struct {
 	limit    int
 	overflow Overflow
-	evicted  func() // one envelope made room
+	maxBytes int           // 0 is no bound
+	maxAge   time.Duration // of an envelope that was given none; 0 is no bound
+	began    time.Time     // the clock of until counts from here
+	evicted  func(n int)   // so many envelopes made room
+	timers   sync.WaitGroup
 	dropped  func(payload O, r Reason, cause error)
 	scrub    func(error) error
 	origin   string // begins the ids of this outbox's envelopes
@@ -59,7 +66,11 @@ type outbox[O any] struct {
 	losses int        // links that fell with something in flight, since the last answer of the peer
 	blamed bool       // a link fell while suspects were held, since the last answer
 	held   []entry[O] // suspects that the current link does not get, in order
+	bytes  int        // of everything that is unsettled
+	afloat int        // of what is in flight
 	ending bool       // nothing new is accepted
+	failed bool       // no retry will follow, and nothing is accepted until one does
+	tick   ticker     // see expire.go
 	closed bool
 	idle   chan struct{} // signalled when ending and everything is settled
 	book   Books
@@ -70,7 +81,11 @@ type outbox[O any] struct {
 const maxReturned = 3
 
 func newOutbox[O any](c *Config) *outbox[O] {
-	o := &outbox[O]{limit: c.OutboundBuffer, overflow: c.Overflow, idle: make(chan struct{}, 1), origin: newOrigin()}
+	o := &outbox[O]{
+		limit: c.OutboundBuffer, overflow: c.Overflow, maxBytes: int(c.OutboundBytes), maxAge: c.MaxAge, began: time.Now(),
+		idle: make(chan struct{}, 1), origin: newOrigin(),
+	}
+	o.tick.wake = make(chan struct{}, 1)
 	o.can.L = &o.mu
 	return o
 }
@@ -92,54 +107,88 @@ func (o *outbox[O]) width() int {
 
 func (o *outbox[O]) ready() bool { return o.open && o.q.len() > 0 && o.flying < o.width() }
 
-// enqueue accepts a payload or says why not; only then done stays with the caller.
-func (o *outbox[O]) enqueue(payload O, done actor.Completion) error {
+// enqueue accepts a payload of so many bytes or says why not; only then done stays with the caller.
+func (o *outbox[O]) enqueue(payload O, done actor.Completion, size int, age time.Duration) error {
+	var buf [1]entry[O]
+	var until int64
+	if age > 0 {
+		until = o.now() + int64(age)
+	}
 	o.mu.Lock()
-	victim, evict, err := o.makeRoom()
+	victims, err := o.makeRoom(size, buf[:0])
 	if err != nil {
 		o.book.Refused++
 		o.mu.Unlock()
 		return err
 	}
 	o.seq++
-	o.q.pushBack(entry[O]{payload: payload, done: done, seq: o.seq})
+	o.bytes += size
+	o.q.pushBack(entry[O]{payload: payload, done: done, seq: o.seq, until: until, size: size})
 	o.book.Accepted++
-	if evict {
-		o.book.Undelivered++
+	o.book.Undelivered += uint64(len(victims))
+	if until != 0 {
+		o.aged(until)
 	}
+	count := o.overflowed(len(victims))
 	if o.ready() {
 		o.can.Signal()
 	}
 	o.mu.Unlock()
-	if evict {
-		o.evicted()
-		o.drop(&victim, ReasonOverflow, ErrEvicted)
+	if count > 0 {
+		o.evicted(count)
+	}
+	for i := range victims {
+		o.drop(&victims[i], ReasonOverflow, ErrEvicted)
 	}
 	return nil
 }
 
-// makeRoom finds the place for one more envelope, by evicting the oldest that is not in flight if it has to.
-func (o *outbox[O]) makeRoom() (victim entry[O], evict bool, err error) {
+// makeRoom finds the place for one more envelope, by evicting some that are not in flight if it has to. It evicts nobody
+// if that would not help.
+func (o *outbox[O]) makeRoom(size int, victims []entry[O]) ([]entry[O], error) {
 	switch {
 	case o.ending:
-		return victim, false, ErrStopping
-	case o.limit == 0 && !o.open:
-		return victim, false, ErrNotConnected
-	case o.limit == 0:
-		if o.unsettled() >= o.window {
-			return victim, false, ErrBufferFull
-		}
-		return victim, false, nil
-	case o.unsettled() < o.limit:
-		return victim, false, nil
-	case o.overflow == RejectNewest:
-		return victim, false, ErrBufferFull
-	case len(o.held) > 0:
-		return o.release(0), true, nil
-	case o.q.len() == 0:
-		return victim, false, ErrBufferFull
+		return nil, ErrStopping
+	case o.failed, o.limit == 0 && !o.open:
+		return nil, ErrNotConnected
+	case o.maxBytes > 0 && size > o.maxBytes:
+		return nil, ErrTooLarge
 	}
-	return o.q.remove(0), true, nil
+	limit := o.limit
+	if limit == 0 {
+		limit = o.window
+	}
+	if o.fits(limit, size, o.unsettled(), o.bytes) {
+		return nil, nil
+	}
+	if o.limit == 0 || o.overflow == RejectNewest || !o.fits(limit, size, o.flying, o.afloat) {
+		return nil, ErrBufferFull
+	}
+	for !o.fits(limit, size, o.unsettled(), o.bytes) {
+		e := o.victim()
+		o.bytes -= e.size
+		victims = append(victims, e)
+	}
+	return victims, nil
+}
+
+// fits reports whether one more envelope has room beside so many.
+func (o *outbox[O]) fits(limit, size, count, bytes int) bool {
+	return count < limit && (o.maxBytes == 0 || bytes+size <= o.maxBytes)
+}
+
+// victim takes out the one that the policy names; there is one that is not in flight. What is held back is older than
+// what is queued.
+func (o *outbox[O]) victim() entry[O] {
+	switch {
+	case o.overflow == EvictNewest && o.q.len() > 0:
+		return o.q.popBack()
+	case o.overflow == EvictNewest:
+		return o.release(len(o.held) - 1)
+	case len(o.held) > 0:
+		return o.release(0)
+	}
+	return o.q.remove(0)
 }
 
 // taken is what take came back with.
@@ -156,8 +205,13 @@ const (
 func (o *outbox[O]) take(l *Link, wait bool) (env Envelope[O], t taken) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for wait && o.epoch == l.epoch && o.open && !o.ready() {
-		o.can.Wait()
+	for o.epoch == l.epoch && o.open {
+		if o.ready() && !o.skip() || !o.ready() && !wait {
+			break
+		}
+		if !o.ready() {
+			o.can.Wait()
+		}
 	}
 	switch {
 	case o.epoch != l.epoch || !o.open:
@@ -203,6 +257,7 @@ func (o *outbox[O]) fly(e entry[O]) int32 {
 	}
 	o.last = i
 	o.flying++
+	o.afloat += e.size
 	return i
 }
 
@@ -223,6 +278,7 @@ func (o *outbox[O]) land(i int32) entry[O] {
 	f.entry, f.prev, f.next = entry[O]{}, 0, o.free
 	o.free = i
 	o.flying--
+	o.afloat -= e.size
 	return e
 }
 
@@ -233,6 +289,9 @@ func (o *outbox[O]) putBack(e entry[O]) {
 		i++
 	}
 	o.q.insert(i, e)
+	if e.until != 0 {
+		o.aged(e.until)
+	}
 }
 
 // changed is called under mu after envelopes left the window or the queue.
@@ -283,7 +342,7 @@ func (o *outbox[O]) books() Books {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	b := o.book
-	b.Queued, b.InFlight = o.unsettled()-o.flying, o.flying
+	b.Queued, b.InFlight, b.Bytes = o.unsettled()-o.flying, o.flying, o.bytes
 	return b
 }
 

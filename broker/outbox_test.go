@@ -10,7 +10,7 @@ func testOutbox(limit, window int) (*outbox[string], *Link) {
 	c.OutboundBuffer = limit
 	o := newOutbox[string](&c)
 	o.scrub = func(err error) error { return err }
-	o.evicted = func() {}
+	o.evicted = func(int) {}
 	o.dropped = func(string, Reason, error) {}
 	l := &Link{epoch: 1}
 	o.begin(l, window)
@@ -27,7 +27,7 @@ func (o *outbox[O]) queue() (out []O) {
 func fill(t *testing.T, o *outbox[string], l *Link, n int) (tokens []Token) {
 	t.Helper()
 	for i := range n {
-		if err := o.enqueue(fmt.Sprint(i), nil); err != nil {
+		if err := o.enqueue(fmt.Sprint(i), nil, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,7 @@ func TestReferenceConf(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Config{OutboundBuffer: -1, Overflow: 9, InFlight: -1, InboundWindow: -1, AckMode: 9, IdleTimeout: -1, ConnectTimeout: -1, FlushTimeout: -1,
-		OutboundBytes: -1, MaxAge: -1, AckTimeout: -1, MaxDeliveries: -1, Required: true,
+		OutboundBytes: -1, MaxAge: -1, AckTimeout: -1, MaxDeliveries: -1, Required: true, FailFast: true,
 		Redelivery:     RedeliveryConfig{InitialDelay: -1, MaxDelay: -1, Factor: -1},
 		Reconnect:      ReconnectConfig{InitialDelay: -1, MaxDelay: -1, Factor: -1, MaxAttempts: -1, RandomFactor: -1, StableAfter: -1},
 		CircuitBreaker: BreakerConfig{FailureThreshold: -1, Reset: -1}}

@@ -42,6 +42,16 @@ func (r *ring[T]) insert(i int, v T) {
 	*r.at(i) = v
 }
 
+// popBack takes out the last element.
+func (r *ring[T]) popBack() T {
+	r.n--
+	at := (r.head + r.n) & (len(r.buf) - 1)
+	v := r.buf[at]
+	var zero T
+	r.buf[at] = zero
+	return v
+}
+
 // remove takes out the element at i; like insert it is cheap at the head.
 func (r *ring[T]) remove(i int) T {
 	v := *r.at(i)

@@ -30,6 +30,7 @@ func (o *outbox[O]) conclude(vs []verdict[O]) {
 
 // count books a verdict, under mu.
 func (o *outbox[O]) count(v *verdict[O]) {
+	o.bytes -= v.size
 	switch {
 	case v.reason != 0:
 		o.book.Undelivered++
@@ -212,12 +213,21 @@ func (o *outbox[O]) empty(never Reason, cause error) []verdict[O] {
 	return out
 }
 
-// close ends everything that is left. It may be called again.
+// close ends everything that is left, and waits for the outbox's goroutine. It may be called again.
 func (o *outbox[O]) close() {
 	o.mu.Lock()
 	o.ending, o.closed, o.open, o.epoch = true, true, false, 0
 	out := o.empty(ReasonStopped, ErrStopping)
+	tell := o.tick.last()
 	o.can.Broadcast()
 	o.mu.Unlock()
+	select {
+	case o.tick.wake <- struct{}{}:
+	default:
+	}
+	if tell > 0 {
+		o.evicted(tell)
+	}
 	o.conclude(out)
+	o.timers.Wait()
 }

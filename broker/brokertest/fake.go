@@ -16,8 +16,11 @@ type Base = broker.Base[string, string]
 
 // Commands of a Fake, besides those every broker actor has.
 type (
-	// Publish enqueues a payload. An ask is answered with the broker.Receipt.
-	Publish struct{ Payload string }
+	// Publish enqueues a payload, with an age if MaxAge is not 0. An ask is answered with the broker.Receipt.
+	Publish struct {
+		Payload string
+		MaxAge  time.Duration
+	}
 	// Remember adds a desired subscription, Forget removes one.
 	Remember struct{ Key, Label string }
 	// Forget is described at Remember.
@@ -85,6 +88,8 @@ type Fake struct {
 	OnApply    func(ctx context.Context, key string) error
 	// OnDisconnect is described at OnConnect.
 	OnDisconnect func(ctx context.Context, link int) error
+	// OnEnvelope is called with each envelope that is dispatched, before OnDispatch.
+	OnEnvelope func(env broker.Envelope[string])
 	// OnVerdict is called for each verdict that reaches the server, in order.
 	OnVerdict func(v Verdict)
 	// OnTerminated is called for deaths the protocol hears of.
@@ -152,7 +157,7 @@ func (f *Fake) Start(b *Base) error {
 func (f *Fake) Command(b *Base, msg any) (handled bool, err error) {
 	switch m := msg.(type) {
 	case Publish:
-		return true, b.Enqueue(m.Payload)
+		return true, b.EnqueueFor(m.Payload, m.MaxAge)
 	case Remember:
 		b.Remember(m.Key, m.Label)
 	case Forget:
@@ -164,6 +169,9 @@ func (f *Fake) Command(b *Base, msg any) (handled bool, err error) {
 	}
 	return true, nil
 }
+
+// Size implements broker.Sizer.
+func (f *Fake) Size(payload string) int { return len(payload) }
 
 // Terminated implements broker.TerminatedHandler.
 func (f *Fake) Terminated(_ *Base, t actor.Terminated) {

@@ -77,6 +77,9 @@ func (c *fakeConn) Dispatch(ctx context.Context, env broker.Envelope[string]) er
 	if err := c.f.DispatchGate.Pass(ctx); err != nil {
 		return err
 	}
+	if c.f.OnEnvelope != nil {
+		c.f.OnEnvelope(env)
+	}
 	if c.gone.Load() {
 		return fmt.Errorf("brokertest: dispatch on connection %d after its end", c.n)
 	}

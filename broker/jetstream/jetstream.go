@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/broker"
+	"github.com/troupe-go/troupe/broker/internal/natsconn"
 )
 
 // Subscribe is the command that adds a target to the consumer's; each of them gets every message, which is acknowledged
@@ -83,7 +84,12 @@ func (p *protocol) publish(b *broker.Base[Publish, struct{}], m Publish) error {
 	if m.ID == "" {
 		m.ID = p.idOf(&m)
 	}
-	return b.Enqueue(m)
+	return b.EnqueueFor(m, m.MaxAge)
+}
+
+// Size implements broker.Sizer.
+func (p *protocol) Size(m Publish) int {
+	return len(m.Subject) + len(m.ID) + len(m.Data) + natsconn.HeaderSize(m.Header)
 }
 
 // idOf is the id of a message without one of its own. It is made once, here: what is sent again has the same.

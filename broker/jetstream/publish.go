@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/troupe-go/troupe/broker/internal/natsconn"
 )
@@ -23,6 +24,8 @@ type Publish struct {
 	// Default: what Header has, else one made up when the message is accepted. It stays the same when the message has to
 	// be sent again.
 	ID string
+	// MaxAge is how long the message may wait to be sent; then it is a dead letter. Default 0: Config.MaxAge.
+	MaxAge time.Duration
 	// ExpectedLastSequence makes the stream refuse the message unless its last sequence is this one. Nil is no condition.
 	ExpectedLastSequence *uint64
 	// ExpectedLastSubjectSequence is the same for the last message of the same subject; 0 is: there is none yet.
@@ -55,6 +58,9 @@ func (p *Publish) check() error {
 	}
 	if err := natsconn.CheckHeader(map[string][]string{headerID: {p.ID}}); err != nil {
 		return fmt.Errorf("jetstream: Publish to %s: ID: %w", p.Subject, err)
+	}
+	if p.MaxAge < 0 {
+		return fmt.Errorf("jetstream: Publish to %s: MaxAge is %v, must not be negative", p.Subject, p.MaxAge)
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ type Publish struct {
 	Data []byte
 	// Header travels with the message; keys are case-sensitive.
 	Header map[string][]string
+	// MaxAge is how long the message may wait to be sent; then it is a dead letter. Default 0: Config.MaxAge.
+	MaxAge time.Duration
 }
 
 // Subscribe is the command that tells a target every message of a subject. There is one subscription per subject and
@@ -105,6 +107,9 @@ func (p *Publish) check() error {
 	}
 	if err := natsconn.CheckHeader(p.Header); err != nil {
 		return fmt.Errorf("nats: Publish to %s: %w", p.Subject, err)
+	}
+	if p.MaxAge < 0 {
+		return fmt.Errorf("nats: Publish to %s: MaxAge is %v, must not be negative", p.Subject, p.MaxAge)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/broker"
+	"github.com/troupe-go/troupe/broker/internal/natsconn"
 )
 
 // New returns the factory of a NATS actor, for Spawn. The settings are the defaults, then the HOCON block at Key, then
@@ -67,7 +68,7 @@ func (p *protocol) Command(b *base, msg any) (handled bool, err error) {
 		if err := m.check(); err != nil {
 			return true, err
 		}
-		return true, b.Enqueue(m)
+		return true, b.EnqueueFor(m, m.MaxAge)
 	case Subscribe:
 		if err := m.check(); err != nil {
 			return true, err
@@ -101,6 +102,11 @@ func (p *protocol) tidy(b *base, key string) {
 		delete(p.keys, key)
 		b.Forget(key)
 	}
+}
+
+// Size implements broker.Sizer.
+func (p *protocol) Size(m Publish) int {
+	return len(m.Subject) + len(m.Reply) + len(m.Data) + natsconn.HeaderSize(m.Header)
 }
 
 // Terminated implements broker.TerminatedHandler.

@@ -38,6 +38,16 @@ func CheckQueue(queue string) error {
 	return nil
 }
 
+// HeaderSize is about the number of bytes a header takes on the wire.
+func HeaderSize(header map[string][]string) (n int) {
+	for key, values := range header {
+		for _, v := range values {
+			n += len(key) + len(v) + len(": \r\n")
+		}
+	}
+	return n
+}
+
 // CheckHeader says what is wrong with a header: the driver would refuse a bad key and change a bad value.
 func CheckHeader(header map[string][]string) error {
 	for key, values := range header {
