@@ -50,6 +50,7 @@ type System struct {
 	none    rare           // stands for that of a cell which has none; it is only read
 	helpers sync.WaitGroup // goroutines of PipeToSelf and shutdown tasks
 
+	shared     shared
 	shutdown   shutdown
 	stats      struct{ dropped atomic.Int64 }
 	over       atomic.Bool // no actor is left, and the clock is about to stop

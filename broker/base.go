@@ -75,7 +75,7 @@ func (b *Base[O, S]) EnqueueFor(payload O, maxAge time.Duration) error {
 
 func refusal(err error) Reason {
 	switch {
-	case errors.Is(err, ErrNotConnected):
+	case errors.Is(err, ErrNotConnected), errors.Is(err, ErrPaused):
 		return ReasonNotConnected
 	case errors.Is(err, ErrStopping):
 		return ReasonStopped

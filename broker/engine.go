@@ -114,6 +114,7 @@ func (e *engine[O, S]) start() error {
 		return fmt.Errorf("broker: %w", err)
 	}
 	e.unhook = unhook
+	registryOf(e.sys).add(e.path, e)
 	go e.run()
 	return nil
 }
@@ -129,7 +130,20 @@ func (e *engine[O, S]) beginStop() {
 func (e *engine[O, S]) stop() {
 	e.beginStop()
 	<-e.done
+	registryOf(e.sys).remove(e.path, e)
 	e.unhook()
+}
+
+// setPaused stops or resumes the traffic in both directions.
+func (e *engine[O, S]) setPaused(on bool) {
+	changed := false
+	e.note(func(s *Status) { changed, s.Paused = s.Paused != on, on })
+	if !changed {
+		return
+	}
+	e.out.setPaused(on)
+	e.in.setPaused(on)
+	e.log.Info(map[bool]string{true: "paused", false: "resumed"}[on])
 }
 
 func (e *engine[O, S]) stopping() bool {
@@ -202,6 +216,8 @@ func (e *engine[O, S]) pause(cause error) bool {
 func (e *engine[O, S]) giveUp(cause error) bool {
 	e.log.Error("not connected, and no retry will follow", "error", cause, "retries", e.attempts-1)
 	e.publish(ReconnectFailed{e.path, e.label, e.attempts - 1, cause})
+	e.note(func(s *Status) { s.GivenUp = true })
+	defer e.note(func(s *Status) { s.GivenUp = false })
 	if e.cfg.FailFast {
 		e.out.fail(true)
 		defer e.out.fail(false)
@@ -235,6 +251,7 @@ func (e *engine[O, S]) sleep(d time.Duration, wake <-chan struct{}) bool {
 // attempt makes one connection and lives through it. It returns why there is none any more, with nothing left open.
 func (e *engine[O, S]) attempt() (cause error) {
 	e.epoch++
+	e.note(func(s *Status) { s.FailedSubscriptions = 0 })
 	s := newSession(e)
 	e.setState(StateConnecting)
 	select {
@@ -250,7 +267,9 @@ func (e *engine[O, S]) attempt() (cause error) {
 	}
 	if err != nil {
 		e.setState(StateDisconnected)
+		e.note(func(s *Status) { s.Failures++ })
 		if !e.stopping() && e.breaker.failed(time.Now()) {
+			e.note(func(s *Status) { s.BreakerOpenUntil = e.breaker.until })
 			e.log.Warn("circuit breaker open", "until", e.breaker.until, "error", e.scrub.error(err))
 		}
 		return err
@@ -261,7 +280,10 @@ func (e *engine[O, S]) attempt() (cause error) {
 // connected lives through an established connection and returns why it ended.
 func (e *engine[O, S]) connected(s *session[O, S]) error {
 	e.attempts = 0
-	e.note(func(st *Status) { st.Attempt = 0 })
+	e.note(func(st *Status) {
+		st.Attempt, st.LastConnected, st.BreakerOpenUntil = 0, time.Now(), time.Time{}
+		st.Connects++
+	})
 	e.setState(StateConnected)
 	e.log.Info("connected")
 	e.publish(Connected{e.path, e.label})
@@ -275,6 +297,7 @@ func (e *engine[O, S]) connected(s *session[O, S]) error {
 		return ErrStopping
 	}
 	e.setState(StateDisconnecting)
+	e.note(func(st *Status) { st.Losses++; st.LastLost = time.Now() })
 	e.publish(Disconnected{e.path, e.label, e.scrub.error(cause)})
 	s.teardown()
 	e.out.lost(s.link)

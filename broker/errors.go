@@ -27,6 +27,11 @@ var (
 	ErrPoison = errors.New("broker: alone in flight at too many losses")
 	// ErrUnknown ends an envelope that was in flight when the base had to let go of it: the peer may have it or not.
 	ErrUnknown = errors.New("broker: outcome unknown")
+	// ErrPaused is returned by Base.Enqueue when outboundBuffer is 0 and the actor is paused.
+	ErrPaused = errors.New("broker: paused")
+	// ErrUnauthorized is what errors.Is finds in the cause of a failed connect or a loss whose reason was a refused
+	// credential (Unauthorized).
+	ErrUnauthorized = errors.New("broker: credential refused")
 	// ErrLinkClosed is returned by the methods of a Link whose connection is over.
 	ErrLinkClosed = errors.New("broker: link closed")
 	// ErrNoSubscriber refuses an inbound message that nobody wants.
@@ -63,6 +68,9 @@ const (
 
 func (m *mark) Error() string { return m.err.Error() }
 func (m *mark) Unwrap() error { return m.err }
+
+// Is finds ErrUnauthorized.
+func (m *mark) Is(target error) bool { return m.kind == markUnauthorized && target == ErrUnauthorized }
 
 func marked(err error, k markKind) *mark {
 	for err != nil {
@@ -113,7 +121,8 @@ func Discard(err error) error { return newMark(err, markDiscard, 0) }
 func IsDiscard(err error) bool { return marked(err, markDiscard) != nil }
 
 // Unauthorized marks the error of an attempt to connect: the peer refused the credential. The next attempt waits for
-// reconnect.maxDelay, so that a wrong password does not hammer the peer. Unauthorized(nil) is nil.
+// reconnect.maxDelay, so that a wrong password does not hammer the peer, and the cause in events and Status is
+// ErrUnauthorized for errors.Is. Unauthorized(nil) is nil.
 func Unauthorized(err error) error { return newMark(err, markUnauthorized, 0) }
 
 // UndeliveredError ends the ask on a publish command whose envelope was not delivered. Err is the cause, with

@@ -25,16 +25,25 @@ type Definition[C, O, S any] struct {
 // New returns the factory of an actor that runs the protocol of d, for Spawn. The settings are resolved at each start:
 // defaults, then the HOCON block at d.Key, then opts in order, then Validate; a setting that is wrong fails the start
 // with an *actor.ConfigError that names the dotted key. The start returns at once; connecting happens beside the mailbox.
-// The actor also takes the commands Reconnect and QueryStatus.
+// The actor also takes the commands Reconnect, Pause, Resume and QueryStatus.
 func New[C, O, S any](d Definition[C, O, S], opts ...func(*C)) func() actor.Actor {
 	return func() actor.Actor { return &host[C, O, S]{def: d, opts: opts} }
 }
 
-// Reconnect is a command every broker actor takes: as Base.Reconnect.
+// Reconnect is a command every broker actor takes: as Base.Reconnect. An ask is answered with the Status.
 type Reconnect struct{}
 
 // QueryStatus is a command every broker actor takes: an ask for its Status.
 type QueryStatus struct{}
+
+// Pause is a command every broker actor takes: no message is sent and none is taken in until Resume. The connection stays
+// up, or is made again, with its deadlines; what is in flight or being handled ends as ever, and what is published waits in
+// the buffer. A stop sends what waits before it ends, paused or not. An ask is answered with the Status. It may be told
+// again. A restart of the actor ends it.
+type Pause struct{}
+
+// Resume is a command every broker actor takes: the end of a Pause. An ask is answered with the Status.
+type Resume struct{}
 
 // host is the actor.
 type host[C, O, S any] struct {
@@ -149,9 +158,18 @@ func (h *host[C, O, S]) Receive(ctx *actor.Context, msg any) error {
 		return nil
 	case Reconnect:
 		h.base.Reconnect()
+		h.answer(ctx)
+		return nil
+	case Pause:
+		h.base.e.setPaused(true)
+		h.answer(ctx)
+		return nil
+	case Resume:
+		h.base.e.setPaused(false)
+		h.answer(ctx)
 		return nil
 	case QueryStatus:
-		ctx.Reply(h.base.e.status())
+		h.answer(ctx)
 		return nil
 	}
 	h.base.reported = false
@@ -163,6 +181,20 @@ func (h *host[C, O, S]) Receive(ctx *actor.Context, msg any) error {
 		ctx.Unhandled()
 	}
 	return nil
+}
+
+// answer ends one of the base's own commands.
+func (h *host[C, O, S]) answer(ctx *actor.Context) {
+	switch done := ctx.Hold().(type) {
+	case nil:
+		if !ctx.Sender().IsZero() {
+			ctx.Reply(h.base.e.status())
+		}
+	case actor.Answerer:
+		done.Answer(h.base.e.status())
+	default:
+		done.Done(nil)
+	}
 }
 
 // command calls the protocol; a panic is an error of this command.

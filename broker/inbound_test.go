@@ -69,7 +69,7 @@ func TestAckAfterHandling(t *testing.T) {
 			w.arrive(1, uint64(i)+2, "x")
 		}
 		equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 retry 1s", "3 retry 1m0s", "4 discard"})
-		equal(t, "in the window", w.status().Inbound, 0)
+		equal(t, "in the window", w.status().Inbound.Unhandled, 0)
 	})
 	t.Run("forwarded", func(t *testing.T) {
 		bubble(t, nil, nil, func(w *world) {
@@ -135,7 +135,7 @@ func TestAckManual(t *testing.T) {
 		w.subscribe("x", ref)
 		one, two := w.arrive(1, 1, "x"), w.arrive(1, 2, "x")
 		equal(t, "handled, but not answered", len(w.verdicts()), 0)
-		equal(t, "in the window", w.status().Inbound, 2)
+		equal(t, "in the window", w.status().Inbound.Unhandled, 2)
 		two.Nack(broker.RetryAfter(errors.New("x"), time.Second))
 		two.Ack()
 		one.Ack()
@@ -144,7 +144,7 @@ func TestAckManual(t *testing.T) {
 		broker.Delivery{}.Ack()
 		synctest.Wait()
 		equal(t, "verdicts", w.verdicts(), []string{"2 retry 1s", "1 ack"})
-		equal(t, "in the window", w.status().Inbound, 0)
+		equal(t, "in the window", w.status().Inbound.Unhandled, 0)
 		r.refuse = actor.Reject(errors.New("failed"))
 		w.arrive(1, 3, "x").Ack()
 		synctest.Wait()
@@ -161,10 +161,10 @@ func TestAckManual(t *testing.T) {
 			d := w.arrive(1, 1, "x")
 			d.Ack()
 			synctest.Wait()
-			equal(t, "its place is taken until all copies are back", w.status().Inbound, 1)
+			equal(t, "its place is taken until all copies are back", w.status().Inbound.Unhandled, 1)
 			gate.Open()
 			synctest.Wait()
-			equal(t, "in the window", w.status().Inbound, 0)
+			equal(t, "in the window", w.status().Inbound.Unhandled, 0)
 			for i := range 5 {
 				w.arrive(1, uint64(i)+2, "x").Ack()
 			}
@@ -184,7 +184,7 @@ func TestAckOnDelivery(t *testing.T) {
 		w.subscribe("x", ref)
 		w.arrive(1, 1, "x")
 		equal(t, "verdicts", w.verdicts(), []string{"1 ack"})
-		equal(t, "still bounded", w.status().Inbound, 1)
+		equal(t, "still bounded", w.status().Inbound.Unhandled, 1)
 		gate.Open()
 		synctest.Wait()
 		equal(t, "verdicts", w.verdicts(), []string{"1 ack"})
@@ -220,7 +220,7 @@ func TestNoSubscriberIsRefusedWithDelay(t *testing.T) {
 	bubble(t, nil, nil, func(w *world) {
 		w.arrive(1, 1, "x")
 		equal(t, "verdicts", w.verdicts(), []string{"1 retry 1s"})
-		equal(t, "unwanted", w.status().Unwanted, 1)
+		equal(t, "unwanted", w.status().Inbound.Unwanted, 1)
 	})
 }
 
@@ -318,7 +318,7 @@ func TestStaleVerdict(t *testing.T) {
 		gate.Open()
 		synctest.Wait()
 		equal(t, "verdicts", len(w.verdicts()), 0)
-		equal(t, "stale", w.status().StaleAcks, 1)
+		equal(t, "stale", w.status().Inbound.Stale, 1)
 		w.arrive(2, 2, "x")
 		equal(t, "verdicts", w.verdicts(), []string{"2 ack"})
 	})
@@ -409,7 +409,7 @@ func TestDeliverAfterTheLoss(t *testing.T) {
 		synctest.Wait()
 		equal(t, "got", r.got, []any{"only once"})
 		s := w.status()
-		equal(t, "in the window", s.Inbound, 0)
-		equal(t, "stale, unwanted", [2]uint64{s.StaleAcks, s.Unwanted}, [2]uint64{1, 0})
+		equal(t, "in the window", s.Inbound.Unhandled, 0)
+		equal(t, "stale, unwanted", [2]uint64{s.Inbound.Stale, s.Inbound.Unwanted}, [2]uint64{1, 0})
 	})
 }

@@ -69,6 +69,7 @@ type outbox[O any] struct {
 	bytes  int        // of everything that is unsettled
 	afloat int        // of what is in flight
 	ending bool       // nothing new is accepted
+	paused bool       // by an operator
 	failed bool       // no retry will follow, and nothing is accepted until one does
 	tick   ticker     // see expire.go
 	closed bool
@@ -105,7 +106,7 @@ func (o *outbox[O]) width() int {
 	return o.window
 }
 
-func (o *outbox[O]) ready() bool { return o.open && o.q.len() > 0 && o.flying < o.width() }
+func (o *outbox[O]) ready() bool { return o.open && !o.paused && o.q.len() > 0 && o.flying < o.width() }
 
 // enqueue accepts a payload of so many bytes or says why not; only then done stays with the caller.
 func (o *outbox[O]) enqueue(payload O, done actor.Completion, size int, age time.Duration) error {
@@ -151,6 +152,8 @@ func (o *outbox[O]) makeRoom(size int, victims []entry[O]) ([]entry[O], error) {
 		return nil, ErrStopping
 	case o.failed, o.limit == 0 && !o.open:
 		return nil, ErrNotConnected
+	case o.limit == 0 && o.paused:
+		return nil, ErrPaused
 	case o.maxBytes > 0 && size > o.maxBytes:
 		return nil, ErrTooLarge
 	}
@@ -330,11 +333,20 @@ func (o *outbox[O]) pause(l *Link) {
 	o.mu.Unlock()
 }
 
+// setPaused stops the dispatching until it is set off; outcomes still count.
+func (o *outbox[O]) setPaused(on bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.paused = on && !o.ending
+	o.can.Broadcast()
+}
+
 // end refuses new envelopes from now on and reports whether something is unsettled.
 func (o *outbox[O]) end() (busy bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ending = true
+	o.ending, o.paused = true, false // what was accepted is sent before the end
+	o.can.Broadcast()
 	return o.unsettled() > 0
 }
 

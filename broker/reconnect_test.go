@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"fmt"
 	"context"
 	"errors"
 	"math"
@@ -145,42 +146,62 @@ func TestF504c_StopInBackoffAfterLoss(t *testing.T) {
 	})
 }
 
-func TestF652_HundredActorsSpread(t *testing.T) {
-	bubble(t, func(w *world) { w.fake.FailConnects(math.MaxInt32) }, nil, func(w *world) {
-		for i := range 100 {
+// TestF652_CrowdSpreads: five hundred actors that lose one server at the same moment come back spread over the window, at
+// the first retry, at later ones, and when their breakers are probed.
+func TestF652_CrowdSpreads(t *testing.T) {
+	const crowd = 500
+	bubble(t, nil, nil, func(w *world) {
+		var fakes []*brokertest.Fake
+		for i := range crowd {
 			fake := &brokertest.Fake{Label: "fake://crowd"}
-			fake.FailConnects(math.MaxInt32)
+			fakes = append(fakes, fake)
 			breaker := func(c *brokertest.Config) {
-				c.CircuitBreaker = broker.BreakerConfig{FailureThreshold: 2, Reset: time.Minute}
+				c.CircuitBreaker = broker.BreakerConfig{FailureThreshold: 3, Reset: time.Minute}
 			}
-			if _, err := w.sys.Spawn("crowd"+string(rune('a'+i/26))+string(rune('a'+i%26)), fake.New(breaker)); err != nil {
+			if _, err := w.sys.Spawn(fmt.Sprintf("crowd%d", i), fake.New(breaker)); err != nil {
 				t.Fatal(err)
 			}
 		}
+		w.after(time.Minute) // stable
+		for _, fake := range fakes {
+			fake.FailConnects(math.MaxInt32)
+			fake.Drop(errGone)
+		}
 		w.after(3 * time.Minute)
-		seen := [2]map[time.Duration]bool{{}, {}}
+		at := map[int][]time.Duration{} // by attempt
 		for _, e := range w.rec.Events() {
-			a, ok := e.(broker.ReconnectAttempt)
-			if !ok || a.Endpoint != "fake://crowd" {
-				continue
-			}
-			switch {
-			case a.Attempt == 1:
-				seen[0][a.Delay] = true
-				if a.Delay < 160*ms || a.Delay >= 240*ms {
-					t.Errorf("first delay %s", a.Delay)
-				}
-			case a.Attempt == 2:
-				seen[1][a.Delay] = true
-				if a.Delay < 59*time.Second || a.Delay > 72*time.Second {
-					t.Errorf("delay of the breaker's probe %s", a.Delay)
-				}
+			if a, ok := e.(broker.ReconnectAttempt); ok && a.Endpoint == "fake://crowd" {
+				at[a.Attempt] = append(at[a.Attempt], a.Delay)
 			}
 		}
-		if len(seen[0]) < 90 || len(seen[1]) < 90 {
-			t.Errorf("%d different first delays, %d different probes of 100", len(seen[0]), len(seen[1]))
+		for attempt, window := range map[int][2]time.Duration{
+			1: {160 * ms, 240 * ms}, 2: {320 * ms, 480 * ms}, 3: {640 * ms, 960 * ms}, 4: {58 * time.Second, 72 * time.Second},
+		} {
+			spread(t, attempt, at[attempt], crowd, window)
 		}
 	})
+}
+
+// spread checks that the delays fill their window: of fifty slices of it, none has more than a twentieth of the crowd.
+func spread(t *testing.T, attempt int, delays []time.Duration, crowd int, window [2]time.Duration) {
+	t.Helper()
+	if len(delays) != crowd {
+		t.Errorf("attempt %d: %d of %d came back", attempt, len(delays), crowd)
+	}
+	var slices [50]int
+	for _, d := range delays {
+		if d < window[0] || d > window[1] {
+			t.Errorf("attempt %d after %s, the window is %v", attempt, d, window)
+			continue
+		}
+		slices[min(49, int(50*(d-window[0])/(window[1]-window[0])))]++
+	}
+	for i, n := range slices {
+		if n > crowd/20 {
+			t.Errorf("attempt %d: %d of %d in slice %d of 50: %v", attempt, n, crowd, i, slices)
+			return
+		}
+	}
 }
 
 func TestF708a_StopWhileConnectSucceedsLate(t *testing.T) {

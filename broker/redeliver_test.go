@@ -100,12 +100,12 @@ func TestRedeliveryFromTheWindow(t *testing.T) {
 		w.into(s, l, 3, "x")
 		equal(t, "deliveries so far", d.Deliveries(), 1)
 		equal(t, "verdicts", w.verdicts(), []string{"3 ack"})
-		equal(t, "in the window", w.status().Inbound, 2)
+		equal(t, "in the window", w.status().Inbound.Unhandled, 2)
 		w.after(time.Minute)
 		equal(t, "heard", m.String(), "1@0s 2@0s 3@0s 1@1s 2@1s 1@3s 1@7s 1@15s")
 		equal(t, "verdicts", w.verdicts(), []string{"3 ack", "2 ack", "1 drop"})
 		equal(t, "given up", w.dropped(), []string{"1 maxDeliveries 5 no"})
-		equal(t, "in the window", w.status().Inbound, 0)
+		equal(t, "in the window", w.status().Inbound.Unhandled, 0)
 		equal(t, "settled", d.Deliveries(), 0)
 	})
 }
@@ -148,10 +148,10 @@ func TestRedeliveryByThePeer(t *testing.T) {
 		w.arrive(1, 1, "x")
 		w.after(time.Second - 1)
 		equal(t, "before the delay", len(w.verdicts()), 0)
-		equal(t, "its place is taken", w.status().Inbound, 1)
+		equal(t, "its place is taken", w.status().Inbound.Unhandled, 1)
 		w.after(1)
 		equal(t, "then", w.verdicts(), []string{"1 nack"})
-		equal(t, "in the window", w.status().Inbound, 0)
+		equal(t, "in the window", w.status().Inbound.Unhandled, 0)
 		d, _ := l.Accept(nil, 1)
 		d.SetDeliveries(4)
 		l.Deliver(d, inboundMsg{d, 1}, "x")
@@ -209,11 +209,11 @@ func TestHoldVerdicts(t *testing.T) {
 		}
 		equal(t, "held", s.Held(), false)
 		equal(t, "verdicts", len(w.verdicts()), 0)
-		equal(t, "places", w.status().Inbound, 4)
+		equal(t, "places", w.status().Inbound.Unhandled, 4)
 		w.after(time.Minute)
 		equal(t, "heard", m.String(), "1@0s 2@0s 3@0s 4@0s 1@1s 3@1s 1@3s")
 		equal(t, "verdicts", w.verdicts(), []string{"1 ack", "2 ack", "3 ack", "4 ack"})
-		equal(t, "places", w.status().Inbound, 0)
+		equal(t, "places", w.status().Inbound.Unhandled, 0)
 	})
 }
 
@@ -281,7 +281,7 @@ func TestSequenceClosed(t *testing.T) {
 		equal(t, "heard", m.String(), "1@0s 2@0s")
 		equal(t, "verdicts", len(w.verdicts()), 0)
 		st := w.status()
-		equal(t, "stale, places", [2]int{int(st.StaleAcks), st.Inbound}, [2]int{1, 0})
+		equal(t, "stale, places", [2]int{int(st.Inbound.Stale), st.Inbound.Unhandled}, [2]int{1, 0})
 		w.arrive(1, 9, "x").Ack()
 		synctest.Wait()
 		equal(t, "the link goes on", w.verdicts(), []string{"9 ack"})
@@ -305,7 +305,7 @@ func TestRedeliveryEndsWithTheLink(t *testing.T) {
 						t.Errorf("message %d was told after %s, and its connection was over", h.id, h.at)
 					}
 				}
-				equal(t, "places", w.status().Inbound, 0)
+				equal(t, "places", w.status().Inbound.Unhandled, 0)
 				equal(t, "given up", len(w.dropped()), 0)
 				if _, err := s.Accept(nil, 3); !errors.Is(err, broker.ErrLinkClosed) {
 					t.Errorf("accept: %v", err)
@@ -338,7 +338,7 @@ func TestAckTimeout(t *testing.T) {
 		equal(t, "and the other", w.verdicts(), []string{"1 retry 1s", "2 retry 1s"})
 		d.Ack()
 		equal(t, "late", len(w.verdicts()), 2)
-		equal(t, "places", w.status().Inbound, 0)
+		equal(t, "places", w.status().Inbound.Unhandled, 0)
 	})
 	t.Run("off", func(t *testing.T) {
 		bubble(t, nil, set(func(c *broker.Config) { c.AckMode, c.AckTimeout = broker.Manual, 0 }), func(w *world) {
@@ -392,7 +392,7 @@ func TestManualTargetGone(t *testing.T) {
 		w.arrive(1, 3, "y")
 		w.kill(b)
 		equal(t, "the last of them", w.verdicts()[2:], []string{"3 retry 1s"})
-		equal(t, "places", w.status().Inbound, 0)
+		equal(t, "places", w.status().Inbound.Unhandled, 0)
 	})
 }
 
@@ -406,7 +406,7 @@ func TestRefusedWhereNothingComesAgain(t *testing.T) {
 		}
 		synctest.Wait()
 		equal(t, "given up", w.dropped(), []string{"7 refused 1 no"})
-		equal(t, "places", w.status().Inbound, 0)
+		equal(t, "places", w.status().Inbound.Unhandled, 0)
 	})
 }
 
@@ -421,7 +421,7 @@ func TestNackBeforeDeliver(t *testing.T) {
 			l.Deliver(d, "too late", "x")
 		}
 		w.after(time.Hour)
-		equal(t, "places", w.status().Inbound, 0)
+		equal(t, "places", w.status().Inbound.Unhandled, 0)
 		equal(t, "given up", len(w.dropped()), 2)
 		equal(t, "verdicts", len(w.verdicts()), 2)
 	})

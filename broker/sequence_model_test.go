@@ -174,7 +174,7 @@ func judge(w *world, hold broker.Hold, f *fickle, next uint64, fail func(string,
 			fail("first deliveries of run %d: %v", run, firsts[run])
 		}
 	}
-	if n := w.status().Inbound; n != 0 {
+	if n := w.status().Inbound.Unhandled; n != 0 {
 		fail("%d places are still taken", n)
 	}
 }

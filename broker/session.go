@@ -253,6 +253,7 @@ func (s *session[O, S]) startReplay(sub Subscriber[S]) (done <-chan struct{}, er
 func (s *session[O, S]) subscriptionFailed(key string, err error) {
 	err = s.e.scrub.error(err)
 	s.e.log.Warn("subscription failed", "key", s.e.scrub.text(key), "error", err)
+	s.e.note(func(st *Status) { st.FailedSubscriptions++ })
 	s.e.publish(SubscriptionFailed{s.e.path, s.e.label, s.e.scrub.text(key), err})
 }
 

@@ -163,7 +163,7 @@ func caseSubscriptions(b *bench) {
 			b.Fatalf("publish: %v", err)
 		}
 		b.until("delivered after reconnect "+fmt.Sprint(i), func() bool { return t.seen(id(i)) > 0 })
-		b.until("handled", func() bool { return b.status(consumer).Inbound == 0 })
+		b.until("handled", func() bool { return b.status(consumer).Inbound.Unhandled == 0 })
 		<-time.After(20 * time.Millisecond) // a surplus delivery, or the acknowledgement on its way
 		b.proxy.Reset()
 	}
@@ -214,7 +214,7 @@ func caseUnhandled(b *bench) {
 	b.until("a few deliveries", func() bool { return t.distinct() > 3 })
 	b.proxy.Reset()
 	b.until("everything stored is delivered", func() bool { return t.distinct() == n })
-	if used := b.status(consumer).Inbound; used > 8 {
+	if used := b.status(consumer).Inbound.Unhandled; used > 8 {
 		b.Errorf("%d messages unhandled, the window is 8", used)
 	}
 }

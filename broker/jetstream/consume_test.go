@@ -194,7 +194,7 @@ func TestWindowBoundsWhatIsFetched(t *testing.T) {
 			t.Fatalf("%d messages at the target and %d fetched, want at most %d", n, i.NumAckPending, window)
 		}
 	}
-	if in := status(t, ref).Inbound; in != window {
+	if in := status(t, ref).Inbound.Unhandled; in != window {
 		t.Errorf("status says %d unhandled messages, want %d", in, window)
 	}
 	close(release)

@@ -338,7 +338,7 @@ func TestSlowTarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			publish(t, ref, nats.Publish{Subject: "other"}) // its PONG is behind everything that was sent to us
-			if in := status(t, ref).Inbound; in != window {
+			if in := status(t, ref).Inbound.Unhandled; in != window {
 				t.Errorf("%d unhandled messages, want the window of %d", in, window)
 			}
 			close(release)

@@ -17,6 +17,7 @@ var importable = map[string]string{
 	"context": "context",
 	"errors":  "errors",
 	"fmt":     "fmt",
+	"http":    "net/http",
 	"io":      "io",
 	"json":    "encoding/json",
 	"log":     "log",
