@@ -1,9 +1,9 @@
 package broker_test
 
 import (
-	"fmt"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
