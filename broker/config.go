@@ -64,7 +64,7 @@ type Config struct {
 	CircuitBreaker BreakerConfig
 	// Dialer opens the sockets of Link.Dial. It is called from any goroutine, may block and must honour its context.
 	// Default net.Dialer. Not in HOCON.
-	Dialer func(ctx context.Context, network, addr string) (net.Conn, error) `hocon:"-"`
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error) `hocon:"-" json:"-"`
 }
 
 // ReconnectConfig is the group reconnect. The delay before a retry is
@@ -87,7 +87,7 @@ type ReconnectConfig struct {
 	StableAfter time.Duration
 	// Random is the source of the jitter: a number from 0 up to 1; 0.5 gives the unjittered delay. It is read at each use,
 	// on the goroutine that owns the connection. Default math/rand/v2. Not in HOCON.
-	Random func() float64 `hocon:"-"`
+	Random func() float64 `hocon:"-" json:"-"`
 }
 
 // RedeliveryConfig is the group redelivery. The delay after the n-th refusal is min(initialDelay × factor^(n−1), maxDelay),

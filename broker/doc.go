@@ -81,7 +81,13 @@
 // # Secrets
 //
 // Endpoints are redacted in every event, log line, dead letter and error: see RedactEndpoint and Redact. Credentials that
-// are part of the endpoint, and those of a SecretHolder, are removed from error texts wherever a driver quotes them.
+// are part of the endpoint, and those of a SecretHolder, are removed from error texts wherever a driver quotes them: as
+// they are, escaped, quoted, or in a header of basic authentication. A secret of less than 4 characters is removed where an
+// endpoint is quoted, and not elsewhere, because it would take ports and words with it; one that is a word of the text
+// around it, such as the name of the actor, cannot be told from that word.
+//
+// A Config holds passwords as hocon.Secret and addresses as Endpoint or Endpoints, which do not show what is in them when
+// the Config is printed, logged or written as JSON.
 //
 // # Concurrency
 //

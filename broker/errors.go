@@ -149,16 +149,29 @@ type FieldError struct {
 // Error is "key: what is wrong".
 func (e *FieldError) Error() string { return e.Key + ": " + e.Msg }
 
-// Invalid makes the error of a Validate: it names the key, the rule and the value that breaks it. A value that is a
-// string or a list of strings is redacted.
+// Invalid makes the error of a Validate: it names the key, the rule and the value that breaks it. What looks like an
+// endpoint in the value is redacted.
 func Invalid(key string, value any, rule string) error {
+	text := ""
 	switch v := value.(type) {
 	case string:
-		value = `"` + Redact(v) + `"`
+		text = `"` + redactValue(v) + `"`
 	case []string:
-		value = "[" + Redact(strings.Join(v, ",")) + "]"
+		text = "[" + redactValue(strings.Join(v, ",")) + "]"
+	case Endpoints:
+		text = "[" + redactValue(strings.Join(v, ",")) + "]"
+	default:
+		text = redactValue(fmt.Sprint(v))
 	}
-	return &FieldError{key, fmt.Sprintf("%s, is %v", rule, value)}
+	return &FieldError{key, rule + ", is " + text}
+}
+
+// redactValue hides the credentials of what may be an endpoint.
+func redactValue(v string) string {
+	if strings.Contains(v, "@") || strings.Contains(v, "://") {
+		return RedactEndpoint(v)
+	}
+	return v
 }
 
 // Missing makes the error of a Validate for settings without which the protocol cannot start; it names all of them.

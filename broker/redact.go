@@ -1,6 +1,9 @@
 package broker
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
@@ -254,14 +257,60 @@ func spellings(s string) []string {
 		out = append(out, d)
 	}
 	for _, v := range slices.Clone(out) {
-		out = append(out, url.PathEscape(v), url.QueryEscape(v), url.User(v).String())
+		for _, e := range []string{url.PathEscape(v), url.QueryEscape(v), url.User(v).String()} {
+			out = append(out, e, lowerEscapes(e))
+		}
 		out = append(out, strings.Trim(strconv.Quote(v), `"`))
+		if j, err := json.Marshal(v); err == nil {
+			out = append(out, strings.Trim(string(j), `"`))
+		}
 	}
 	return out
 }
 
+// lowerEscapes writes %2F as %2f.
+func lowerEscapes(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], strings.ToLower(s[i+1:i+3]))
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+// hideBasic removes the credentials of HTTP's basic authentication: what follows the word Basic, is base64, and has a
+// colon inside.
+func hideBasic(t string) string {
+	const word = "asic "
+	var b strings.Builder
+	from := 0
+	for at := 0; ; {
+		i := strings.Index(t[at:], word)
+		if i < 0 {
+			break
+		}
+		at += i + len(word)
+		end := at
+		for end < len(t) && strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", t[end]) >= 0 {
+			end++
+		}
+		if plain, err := base64.StdEncoding.DecodeString(t[at:end]); err == nil && bytes.IndexByte(plain, ':') >= 0 {
+			b.WriteString(t[from:at])
+			b.WriteString(hidden)
+			from, at = end, end
+		}
+	}
+	if from == 0 {
+		return t
+	}
+	b.WriteString(t[from:])
+	return b.String()
+}
+
 // text removes the known secrets and every userinfo.
-func (s *scrubber) text(t string) string { return Redact(s.replace.Replace(t)) }
+func (s *scrubber) text(t string) string { return hideBasic(Redact(s.replace.Replace(t))) }
 
 // error returns err itself if no text in its chain holds a secret, and otherwise an error with the redacted text, for
 // which errors.Is still works but which does not give the original away.

@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/troupe-go/troupe/broker"
 	"github.com/troupe-go/troupe/broker/brokertest"
+	"github.com/troupe-go/troupe/hocon"
 )
 
 // TestF741_OutageOfAnHour searches every event, dead letter, log line, status and ask error of an outage for the
@@ -94,4 +96,37 @@ func TestSecretHolder(t *testing.T) {
 			t.Errorf("log: %s", w.logs)
 		}
 	})
+}
+
+// TestPrintedConfigs: what a Config holds does not show, however it is printed, when a third party embeds broker.Config
+// too; and the rest of it does, because a promoted method of the embedded part must not stand for the whole.
+func TestPrintedConfigs(t *testing.T) {
+	c := secretConfig{
+		Config: broker.DefaultConfig(), Endpoint: "amqp://u:s3cret-1@h:1/v?token=s3cret-2", Servers: []string{"nats://u:s3cret-3@a", "svc:s3cret-4@b:1"},
+		Password: hocon.NewSecret("s3cret-5"),
+	}
+	for _, text := range printed(t, c) {
+		if strings.Contains(text, "s3cret") {
+			t.Errorf("a secret in %s", text)
+		}
+	}
+	for _, text := range []string{fmt.Sprintf("%v", c), fmt.Sprintf("%+v", &c)} {
+		for _, want := range []string{"1000", "amqp://h:1/v", "nats://a", "***@b:1", "***"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %s in %s", want, text)
+			}
+		}
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"OutboundBuffer":1000`, `"Endpoint":"amqp://h:1/v"`, `"Servers":["nats://a","***@b:1"]`, `"Password":"***"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if got := fmt.Sprintf("%q %q", c.Endpoint, c.Servers); got != `"amqp://h:1/v" "[nats://a ***@b:1]"` {
+		t.Errorf("quoted %s", got)
+	}
 }

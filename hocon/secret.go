@@ -63,3 +63,9 @@ func (s *Secret) UnmarshalHOCON(v Value) error {
 	}
 	return err
 }
+
+// UnmarshalText takes any text, and returns no error: for flags and other formats. The text is copied.
+func (s *Secret) UnmarshalText(text []byte) error {
+	*s = NewSecret(string(text))
+	return nil
+}

@@ -22,20 +22,20 @@ type Config struct {
 	broker.Config
 	// Servers (servers) lists where to connect to: host:port, or a URL with the scheme nats, tls, ws or wss. One of them
 	// is enough for a connection; each attempt tries all in random order. Required.
-	Servers []string
+	Servers broker.Endpoints
 	// Name (name) is what the server shows for this connection. Default empty.
 	Name string
 	// User (user) signs in, with Password. Default empty.
 	User string
 	// Password (password) of User. Default empty.
-	Password string
+	Password hocon.Secret
 	// Token (token) signs in instead of a user. Default empty.
-	Token string
+	Token hocon.Secret
 	// CredentialsFile (credentialsFile) is the path of a .creds file, read at each connect. Default empty.
 	CredentialsFile string
 	// TLS are the settings of an encrypted connection. Default nil: encrypted with the system's roots when the server or
 	// the scheme tls asks for it. Not in HOCON.
-	TLS *tls.Config `hocon:"-"`
+	TLS *tls.Config `hocon:"-" json:"-"`
 	// Domain (domain) is the JetStream domain. Default empty: that of the server.
 	Domain string
 	// PublishTimeout (publishTimeout) is how long a published message waits for the stream's answer; after that its
@@ -47,7 +47,7 @@ type Config struct {
 	// Consumer (consumer) is the durable pull consumer. It needs a stream and a target.
 	Consumer ConsumerConfig
 	// Target gets the messages, as Message. It needs a consumer. Default nobody. Not in HOCON.
-	Target actor.Ref `hocon:"-"`
+	Target actor.Ref `hocon:"-" json:"-"`
 }
 
 // StreamConfig is the group stream. A setting that is left at its zero value is not sent: a new stream gets the server's

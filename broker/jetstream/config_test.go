@@ -1,7 +1,10 @@
 package jetstream_test
 
 import (
+	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -50,8 +53,8 @@ func TestBadSettingFailsTheStart(t *testing.T) {
 		"servers":                 func(c *jetstream.Config) { c.Servers = nil },
 		"servers ":                func(c *jetstream.Config) { c.Servers = []string{"http://svc:" + secret + "@h"} },
 		"servers  ":               func(c *jetstream.Config) { c.Servers = []string{"nats://svc:" + secret + "%zz@h:4222"} },
-		"token":                   func(c *jetstream.Config) { c.User, c.Token = "u", secret },
-		"user":                    func(c *jetstream.Config) { c.Password = secret },
+		"token":                   func(c *jetstream.Config) { c.User, c.Token = "u", hocon.NewSecret(secret) },
+		"user":                    func(c *jetstream.Config) { c.Password = hocon.NewSecret(secret) },
 		"credentialsFile":         func(c *jetstream.Config) { c.CredentialsFile = "/no/such/file.creds" },
 		"publishTimeout":          func(c *jetstream.Config) { c.PublishTimeout = 0 },
 		"domain":                  func(c *jetstream.Config) { c.Domain = "a.b" },
@@ -214,5 +217,22 @@ func TestConsumerThatIsNotExplicitIsRefused(t *testing.T) {
 	eventually(t, "refused", func() bool { return status(t, ref).LastError != nil })
 	if text := status(t, ref).LastError.Error(); !strings.Contains(text, "explicit") {
 		t.Errorf("error %q, want one that says what would be right", text)
+	}
+}
+
+// However a Config is printed, its secrets do not show; JSON works in spite of what it holds.
+func TestPrintedConfig(t *testing.T) {
+	c := jetstream.DefaultConfig()
+	c.Servers = []string{"nats://u:" + secret + "@a", "tls://b:4222"}
+	c.Password, c.Token = hocon.NewSecret(secret), hocon.NewSecret(secret)
+	c.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{PrivateKey: []byte(secret)}}}
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{string(text), fmt.Sprint(c), fmt.Sprintf("%+v %#v", c, &c), fmt.Sprintf("%v", []any{c})} {
+		if strings.Contains(out, secret) || !strings.Contains(out, "tls://b:4222") {
+			t.Errorf("printed %s", out)
+		}
 	}
 }

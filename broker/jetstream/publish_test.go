@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/broker"
 	"github.com/troupe-go/troupe/broker/jetstream"
+	"github.com/troupe-go/troupe/hocon"
 	"github.com/troupe-go/troupe/internal/chaos"
 	"github.com/troupe-go/troupe/internal/natstest"
 )
@@ -273,7 +274,7 @@ func TestDeniedPublishIsRejected(t *testing.T) {
 		o.Config = `authorization { users = [ { user: u, password: longpassword, permissions: { publish: { deny: ["orders.secret"] } } } ] }` + "\n"
 	})
 	ref := spawn(t, newSystem(t), "js", jetstream.New(fast(srv.URL()), orders(actor.Ref{}), func(c *jetstream.Config) {
-		c.User, c.Password = "u", "longpassword"
+		c.User, c.Password = "u", hocon.NewSecret("longpassword")
 	}))
 	start := time.Now()
 	u := refused(t, ref, jetstream.Publish{Subject: "orders.secret"})

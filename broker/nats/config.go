@@ -19,22 +19,22 @@ type Config struct {
 	broker.Config
 	// Servers (servers) lists where to connect to: host:port, or a URL with the scheme nats, tls, ws or wss. One of them
 	// is enough for a connection; each attempt tries all in random order. Required.
-	Servers []string
+	Servers broker.Endpoints
 	// Name (name) is what the server shows for this connection. Default empty.
 	Name string
 	// User (user) signs in, with Password. Default empty.
 	User string
 	// Password (password) of User. Default empty.
-	Password string
+	Password hocon.Secret
 	// Token (token) signs in instead of a user. Default empty.
-	Token string
+	Token hocon.Secret
 	// CredentialsFile (credentialsFile) is the path of a .creds file, read at each connect. Default empty.
 	CredentialsFile string
 	// TLS are the settings of an encrypted connection. Default nil: encrypted with the system's roots when the server or
 	// the scheme tls asks for it. Not in HOCON.
-	TLS *tls.Config `hocon:"-"`
+	TLS *tls.Config `hocon:"-" json:"-"`
 	// Subscriptions are made at the start; they have the same effect as the commands. Default none. Not in HOCON.
-	Subscriptions []Subscribe `hocon:"-"`
+	Subscriptions []Subscribe `hocon:"-" json:"-"`
 	// PublishTimeout (publishTimeout) is how long the server may take to show that it has read what was published; after
 	// that the connection counts as lost and the messages are sent again on the next. Default 10s.
 	PublishTimeout time.Duration

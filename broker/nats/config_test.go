@@ -1,7 +1,10 @@
 package nats_test
 
 import (
+	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +48,7 @@ func TestBadSettingFailsTheStart(t *testing.T) {
 	for key, bad := range map[string]func(*nats.Config){
 		"servers":         func(c *nats.Config) { c.Servers = nil },
 		"servers ":        func(c *nats.Config) { c.Servers = append(c.Servers, "nats://svc:"+secret+"@") },
-		"token":           func(c *nats.Config) { c.User, c.Token = "u", secret },
+		"token":           func(c *nats.Config) { c.User, c.Token = "u", hocon.NewSecret(secret) },
 		"publishTimeout":  func(c *nats.Config) { c.PublishTimeout = 0 },
 		"requestTimeout":  func(c *nats.Config) { c.RequestTimeout = -1 },
 		"maxRequests":     func(c *nats.Config) { c.MaxRequests = 0 },
@@ -93,5 +96,22 @@ func TestSettingsFromHOCON(t *testing.T) {
 	}
 	if s := srv.Subjects("from the file"); len(s) != 1 || s[0] != "a" {
 		t.Errorf("the server knows the subscriptions %v of the connection", s)
+	}
+}
+
+// However a Config is printed, its secrets do not show; JSON works in spite of what it holds.
+func TestPrintedConfig(t *testing.T) {
+	c := nats.DefaultConfig()
+	c.Servers = []string{"nats://u:" + secret + "@a", "tls://b:4222"}
+	c.Password, c.Token = hocon.NewSecret(secret), hocon.NewSecret(secret)
+	c.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{PrivateKey: []byte(secret)}}}
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{string(text), fmt.Sprint(c), fmt.Sprintf("%+v %#v", c, &c), fmt.Sprintf("%v", []any{c})} {
+		if strings.Contains(out, secret) || !strings.Contains(out, "tls://b:4222") {
+			t.Errorf("printed %s", out)
+		}
 	}
 }

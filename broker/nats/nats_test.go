@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-go/troupe/actor"
 	"github.com/troupe-go/troupe/broker"
 	"github.com/troupe-go/troupe/broker/nats"
+	"github.com/troupe-go/troupe/hocon"
 	"github.com/troupe-go/troupe/internal/chaos"
 	"github.com/troupe-go/troupe/internal/natstest"
 )
@@ -193,7 +194,7 @@ func TestRequestEndsWithTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref := spawn(t, sys, "nats", nats.New(fast(proxy.Addr()), func(c *nats.Config) {
-		c.User, c.Password, c.MaxRequests = "u", "longpassword", 2
+		c.User, c.Password, c.MaxRequests = "u", hocon.NewSecret("longpassword"), 2
 	}))
 	connected(t, ref)
 	expect := func(r nats.Request, want error, within time.Duration) {
@@ -258,7 +259,7 @@ func TestRefusedPublish(t *testing.T) {
 		s := newSink(nil)
 		sink := spawn(t, sys, "sink", s.actor)
 		ref := spawn(t, sys, "nats", nats.New(fast(srv.URL()), subscribed("open", "", sink), subscribed("hidden", "", sink), func(c *nats.Config) {
-			c.User, c.Password = "u", "longpassword"
+			c.User, c.Password = "u", hocon.NewSecret("longpassword")
 		}))
 		connected(t, ref)
 
@@ -442,8 +443,10 @@ func TestCredentialsStaySecret(t *testing.T) {
 		func(c *nats.Config) {
 			c.Servers = []string{"svc:wr0ng-pass@" + srv.Addr(), "nats://x:wr0ng-pass@127.0.0.1:1"}
 		},
-		func(c *nats.Config) { c.Servers, c.User, c.Password = []string{srv.Addr()}, "svc", "wr0ng-pass" },
-		func(c *nats.Config) { c.Servers, c.Token = []string{srv.Addr()}, "wr0ng-pass" },
+		func(c *nats.Config) {
+			c.Servers, c.User, c.Password = []string{srv.Addr()}, "svc", hocon.NewSecret("wr0ng-pass")
+		},
+		func(c *nats.Config) { c.Servers, c.Token = []string{srv.Addr()}, hocon.NewSecret("wr0ng-pass") },
 	} {
 		ref := spawn(t, sys, fmt.Sprint("nats", i), nats.New(fast(""), opt))
 		eventually(t, "refused", func() bool { return status(t, ref).LastError != nil })

@@ -3,6 +3,7 @@
 package conftest
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 )
@@ -93,6 +94,9 @@ func (c *checker) spoil(path string, f, _ reflect.Value) {
 
 // other spoils a struct that reads itself, in the first field that can be told apart.
 func (c *checker) other(path string, f reflect.Value) {
+	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok && u.UnmarshalText([]byte("wrong")) == nil {
+		return
+	}
 	if f.Kind() == reflect.Struct {
 		if !f.IsZero() {
 			f.SetZero()

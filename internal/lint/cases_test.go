@@ -118,6 +118,18 @@ func TestImportDirection(t *testing.T) {
 	check(t, importDirection, "import", cases)
 }
 
+func TestSecretFields(t *testing.T) {
+	const head = "package p\n\ntype Config struct {\n"
+	check(t, secretFields, "secret", []ruleCase{
+		{"password", one("broker/x/a.go", head+"\tPassword string\n}\n"), []string{"broker/x/a.go:4"}},
+		{"a list of tokens", one("broker/x/a.go", head+"\tName, AuthToken []string\n}\n"), []string{"broker/x/a.go:4"}},
+		{"an address", one("broker/x/a.go", head+"\tURL string\n}\n"), []string{"broker/x/a.go:4"}},
+		{"safe types", one("broker/x/a.go", head+"\tPassword Secret\n\tServers Endpoints\n\tName string\n}\n"), nil},
+		{"no Config", one("broker/x/a.go", "package p\n\ntype auth struct {\n\tPassword string\n}\n"), nil},
+		{"no broker", one("actor/a.go", head+"\tPassword string\n}\n"), nil},
+	})
+}
+
 func TestTestOnlyModules(t *testing.T) {
 	const rapid, server = "pgregory.net/rapid", "github.com/nats-io/nats-server/v2/server"
 	check(t, testOnlyImports, "for tests", []ruleCase{

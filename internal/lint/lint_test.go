@@ -17,6 +17,7 @@ func rules() map[string]func(*module) []problem {
 		"init_functions":    initFunctions,
 		"global_variables":  globals,
 		"leftover_words":    words,
+		"secret_fields":     secretFields,
 	}
 }
 

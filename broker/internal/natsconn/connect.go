@@ -51,10 +51,10 @@ func (s Settings) identity() (options []natsgo.Option) {
 		options = append(options, natsgo.Name(s.Name))
 	}
 	if s.User != "" {
-		options = append(options, natsgo.UserInfo(s.User, s.Password))
+		options = append(options, natsgo.UserInfo(s.User, s.Password.Reveal()))
 	}
-	if s.Token != "" {
-		options = append(options, natsgo.Token(s.Token))
+	if !s.Token.Empty() {
+		options = append(options, natsgo.Token(s.Token.Reveal()))
 	}
 	if s.CredentialsFile != "" {
 		options = append(options, natsgo.UserCredentials(s.CredentialsFile))

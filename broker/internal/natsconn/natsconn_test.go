@@ -11,6 +11,7 @@ import (
 
 	"github.com/troupe-go/troupe/broker"
 	"github.com/troupe-go/troupe/broker/internal/natsconn"
+	"github.com/troupe-go/troupe/hocon"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -96,10 +97,10 @@ func TestIdentity(t *testing.T) {
 		edit func(*natsconn.Settings)
 		key  string
 	}{
-		{func(s *natsconn.Settings) { s.User, s.Password = "u", "p" }, ""},
-		{func(s *natsconn.Settings) { s.Token = "t" }, ""},
-		{func(s *natsconn.Settings) { s.User, s.Token = "u", "t" }, "token"},
-		{func(s *natsconn.Settings) { s.Password = "p" }, "user"},
+		{func(s *natsconn.Settings) { s.User, s.Password = "u", hocon.NewSecret("p") }, ""},
+		{func(s *natsconn.Settings) { s.Token = hocon.NewSecret("t") }, ""},
+		{func(s *natsconn.Settings) { s.User, s.Token = "u", hocon.NewSecret("t") }, "token"},
+		{func(s *natsconn.Settings) { s.Password = hocon.NewSecret("p") }, "user"},
 		{func(s *natsconn.Settings) { s.CredentialsFile = "no-such-file" }, "credentialsFile"},
 		{func(s *natsconn.Settings) { s.CredentialsFile, s.User = "natsconn_test.go", "u" }, "credentialsFile"},
 		{func(s *natsconn.Settings) { s.CredentialsFile = "natsconn_test.go" }, ""},

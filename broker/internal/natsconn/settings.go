@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/broker"
+	"github.com/troupe-go/troupe/hocon"
 )
 
 // Settings say where the servers are and who we are. The protocols' Config structs have the same fields, with their
 // documentation.
 type Settings struct {
-	Servers         []string
+	Servers         broker.Endpoints
 	Name            string
 	User            string
-	Password        string
-	Token           string
+	Password        hocon.Secret
+	Token           hocon.Secret
 	CredentialsFile string
 	TLS             *tls.Config
 	// IdleTimeout and ConnectTimeout are those of broker.Config.
@@ -36,14 +37,14 @@ func (s Settings) Validate() error {
 			return broker.Invalid("servers", raw, "must be host:port, or a URL with nats, tls, ws or wss and a host")
 		}
 	}
-	if s.User != "" && s.Token != "" {
+	if s.User != "" && !s.Token.Empty() {
 		return &broker.FieldError{Key: "token", Msg: "must not be set together with user: there is one way to sign in"}
 	}
-	if s.Password != "" && s.User == "" {
+	if !s.Password.Empty() && s.User == "" {
 		return &broker.FieldError{Key: "user", Msg: "required when password is set"}
 	}
 	if s.CredentialsFile != "" {
-		if s.User != "" || s.Token != "" {
+		if s.User != "" || !s.Token.Empty() {
 			return &broker.FieldError{Key: "credentialsFile", Msg: "must not be set together with user or token: there is one way to sign in"}
 		}
 		if _, err := os.Stat(s.CredentialsFile); err != nil {
@@ -89,9 +90,9 @@ func (s Settings) Label() string {
 // Secrets are the credentials that are not in the label.
 func (s Settings) Secrets() []string {
 	var out []string
-	for _, v := range []string{s.Password, s.Token} {
-		if v != "" {
-			out = append(out, v)
+	for _, v := range []hocon.Secret{s.Password, s.Token} {
+		if !v.Empty() {
+			out = append(out, v.Reveal())
 		}
 	}
 	return out
