@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/troupe-go/troupe/internal/require"
 )
 
 // oracle is the reference implementation, running in a process of its own.
@@ -21,21 +23,16 @@ type oracle struct {
 	out *bufio.Scanner
 }
 
-// startOracle needs Java and the jar of the reference implementation, for example from the Debian package
-// libtypesafe-config-java.
+// startOracle needs Java and the jar of the reference implementation, which make servers installs; HOCON_ORACLE_JAR names
+// another one.
 func startOracle(t *testing.T) *oracle {
 	t.Helper()
 	jar := os.Getenv("HOCON_ORACLE_JAR")
 	if jar == "" {
 		jar = "/usr/share/java/typesafe-config.jar"
 	}
-	if _, err := os.Stat(jar); err != nil {
-		t.Skipf("the reference implementation is not here; set HOCON_ORACLE_JAR to its jar: %v", err)
-	}
-	java, err := exec.LookPath("java")
-	if err != nil {
-		t.Skipf("Java is not installed: %v", err)
-	}
+	require.File(t, jar)
+	java := require.Server(t, "java")
 	cmd := exec.CommandContext(t.Context(), java, "-cp", jar, "testdata/oracle/Oracle.java")
 	cmd.Env = append(os.Environ(), "HOCON_HOST=envhost", "HOCON_PORT=7777", "HOCON_EMPTY=")
 	cmd.Stderr = t.Output()
@@ -75,7 +72,10 @@ func (o *oracle) ask(t *testing.T, file string) string {
 // objects over text, or over a value that looks back, and then use += or look back again; there the reference
 // implementation loses earlier values, against the specification. Each one that differs is logged.
 func TestAgainstReference(t *testing.T) {
-	const documents, mayDiffer = 5000, 5
+	documents, mayDiffer := 5000, 5
+	if os.Getenv("TROUPE_SOAK") != "" {
+		documents, mayDiffer = 100_000, 60
+	}
 	o := startOracle(t)
 	dir := t.TempDir()
 	name := filepath.Join(dir, "main.conf")

@@ -1,19 +1,28 @@
 #!/bin/sh
-# Installs the real brokers that some tests start, as Debian packages, and iproute2 for the tests that cut a network. It
-# may be run again at any time: what is there stays. The tests start servers of their own on free ports and touch none
+# Installs the real brokers that some tests start, as Debian packages, iproute2 for the tests that cut a network, and
+# HOCON's reference implementation, with a Java to run it. It may be run again at any time: what is there stays. The tests start servers of their own on free ports and touch none
 # that runs already.
 . "$(dirname "$0")/lib.sh"
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 # program:package, one pair a word
-servers="nats-server:nats-server ip:iproute2"
+servers="nats-server:nats-server ip:iproute2 java:default-jre-headless"
+# file:package
+files="/usr/share/java/typesafe-config.jar:libtypesafe-config-java"
 
 missing=
 for pair in $servers; do
 	program=${pair%%:*}
 	if found=$(command -v "$program"); then
 		say "$program is here: $found"
+	else
+		missing="$missing ${pair##*:}"
+	fi
+done
+for pair in $files; do
+	if [ -f "${pair%%:*}" ]; then
+		say "${pair%%:*} is here"
 	else
 		missing="$missing ${pair##*:}"
 	fi
@@ -39,4 +48,8 @@ for pair in $servers; do
 	program=${pair%%:*}
 	found=$(command -v "$program") || die "$program is still missing after the install of package ${pair##*:}"
 	say "$program is here: $found"
+done
+for pair in $files; do
+	[ -f "${pair%%:*}" ] || die "${pair%%:*} is still missing after the install of package ${pair##*:}"
+	say "${pair%%:*} is here"
 done

@@ -45,6 +45,15 @@ func CCompiler(tb testing.TB) string {
 	return ""
 }
 
+// File makes sure that a file is there which make servers installs, such as a jar. A missing one skips the test, or fails
+// it under TROUPE_REQUIRE=all. Call it on the test's goroutine.
+func File(tb testing.TB, path string) {
+	tb.Helper()
+	if _, err := os.Stat(path); err != nil {
+		missing(tb, path+" is not installed; run: make servers")
+	}
+}
+
 // Namespaces makes sure that this process may create network namespaces and that the ip command is there: Linux, root,
 // iproute2. If not it skips the test, or fails it under TROUPE_REQUIRE=all. Call it on the test's goroutine; it runs a
 // short-lived process and may block for as long as that takes, some milliseconds.
