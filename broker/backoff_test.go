@@ -95,7 +95,7 @@ func breakerConfig(random func() float64, factor float64) func(c *broker.Config)
 	}
 }
 
-func TestBreaker(t *testing.T) {
+func TestW23_Breaker(t *testing.T) {
 	config := breakerConfig
 	t.Run("one-sided", func(t *testing.T) {
 		// Two failures: the first at 0, the second after its jittered delay; that opens the breaker.

@@ -125,8 +125,8 @@ func TestHOCONForms(t *testing.T) {
 	}
 }
 
-// TestBadSettings: a failed start names the dotted key and what would be right; each rule on each path it can come by.
-func TestBadSettings(t *testing.T) {
+// TestW22_BadSettings: a failed start names the dotted key and what would be right; each rule on each path it can come by.
+func TestW22_BadSettings(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		conf string
@@ -201,8 +201,8 @@ func TestBoundsAreAllowed(t *testing.T) {
 	}
 }
 
-// TestFailedStart: the ways in which a protocol can refuse, and that an error of its settings is redacted.
-func TestFailedStart(t *testing.T) {
+// TestF590_FailedStart: the ways in which a protocol can refuse, and that an error of its settings is redacted.
+func TestF590_FailedStart(t *testing.T) {
 	start := func(t *testing.T, def broker.Definition[brokertest.Config, string, string]) (cause error) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {

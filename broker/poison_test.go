@@ -26,8 +26,8 @@ func killer(bad ...string) func(w *world) {
 	}
 }
 
-// TestPoison is the first reported input: a, bad, b.
-func TestPoison(t *testing.T) {
+// TestW06_Poison is the first reported input: a, bad, b.
+func TestW06_Poison(t *testing.T) {
 	bubble(t, killer("bad"), nil, func(w *world) {
 		w.publish("a", "bad", "b")
 		w.after(time.Hour)

@@ -271,7 +271,7 @@ func TestO1223_ShutdownDuringConnect(t *testing.T) {
 	}
 }
 
-func TestShutdownOrder(t *testing.T) {
+func TestF549_ShutdownOrder(t *testing.T) {
 	bubble(t, confirming, nil, func(w *world) {
 		at := -1
 		if _, err := w.sys.OnShutdown(actor.PhaseCluster, "look", func(context.Context) error {

@@ -127,6 +127,7 @@ func TestGoexitCountsAndFreesTheProbe(t *testing.T) {
 }
 
 // HC-K2: one probe, and the others are rejected until its outcome is known.
+// It and those of K3 are W24, too.
 func TestHC_K2_one_probe_at_a_time(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := breaker(t)

@@ -148,6 +148,7 @@ func caseIdle(b *bench) {
 	}
 }
 
+// caseSubscriptions finds a driver that reconnects by itself (W35) as well: then subscriptions are there twice.
 func caseSubscriptions(b *bench) {
 	if b.p.NewConsumer == nil {
 		b.Skip("no consumer")
