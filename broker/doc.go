@@ -45,8 +45,9 @@
 // UndeliveredError. Backpressure is asks: a publisher that keeps at most n of them unanswered cannot overflow the buffer.
 //
 // An envelope that takes down one connection after the other is found and becomes a dead letter (ReasonPoison): after three
-// losses in a row the window closes to one; what was alone in flight at two further losses is held back, and a next
-// connection that confirms another envelope or proves stable convicts it. A peer that dies of everything convicts nobody.
+// losses in a row the window closes to one; what was alone in flight at two further losses is held back; and on a next
+// connection that confirms another envelope or proves stable it is sent once more, alone, and convicted if that falls. A
+// peer that dies of everything convicts nobody.
 //
 // # Inbound: acknowledgement after handling
 //

@@ -16,7 +16,9 @@ type entry[O any] struct {
 	ord      uint64 // of the last dispatch; 0 is never
 	sends    int32  // dispatches so far
 	alone    int32  // losses at which it was alone in the closed window
-	strikes  int32  // times it was all but proved to be poison
+	strikes  int32  // times it was all but proved to be poison, on links that may have been to blame
+	trial    bool   // it is sent alone, on a link that has proved good: if that falls it is poison
+	guilty   bool   // it did
 	returns  int32  // outcomes left open on one link
 	returned uint64 // epoch in which the last outcome was left open and no dispatch followed; 0 is none
 	until    int64  // when it is too old to be sent, on the outbox's clock; 0 is never
@@ -63,6 +65,7 @@ type outbox[O any] struct {
 	open   bool   // that link may take
 	window int
 	narrow bool       // the window is closed to 1: looking for a poison
+	trials int        // entries that are on trial
 	losses int        // links that fell with something in flight, since the last answer of the peer
 	blamed bool       // a link fell while suspects were held, since the last answer
 	held   []entry[O] // suspects that the current link does not get, in order
@@ -100,7 +103,7 @@ func (o *outbox[O]) unsettled() int {
 
 // width is the window in force.
 func (o *outbox[O]) width() int {
-	if o.narrow && o.limit > 0 {
+	if (o.narrow || o.trials > 0) && o.limit > 0 {
 		return 1
 	}
 	return o.window
@@ -169,10 +172,18 @@ func (o *outbox[O]) makeRoom(size int, victims []entry[O]) ([]entry[O], error) {
 	}
 	for !o.fits(limit, size, o.unsettled(), o.bytes) {
 		e := o.victim()
-		o.bytes -= e.size
+		o.left(&e)
 		victims = append(victims, e)
 	}
 	return victims, nil
+}
+
+// left takes an entry that leaves out of the sums.
+func (o *outbox[O]) left(e *entry[O]) {
+	o.bytes -= e.size
+	if e.trial {
+		o.trials--
+	}
 }
 
 // fits reports whether one more envelope has room beside so many.

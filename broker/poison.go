@@ -7,11 +7,12 @@ import "slices"
 //
 //   - after closeAfter losses in a row with something in flight, the window closes to 1;
 //   - an envelope that was alone in flight at suspectAt further losses is a suspect, and the next link does not get it;
-//   - if that link confirms another envelope, or stays up for stableAfter, the suspect is poison and a dead letter;
-//   - if it falls too, the link is to blame and the suspect returns to the head. What was alone in flight at that loss is
-//     counted all the same, so that of two poisons, one behind the other, both come to be held;
+//   - if that link confirms another envelope, or stays up for stableAfter, it has proved good, and the suspect is on trial:
+//     it is sent once more, alone. If the link falls before it is settled, it is poison and a dead letter;
+//   - if the link falls while the suspect is held, the link is to blame and the suspect returns to the head. What was alone
+//     in flight at that loss is counted all the same, so that of two poisons, one behind the other, both come to be held;
 //   - a streak in which a link was to blame proves nothing when it ends: links may just have become good again. Then the
-//     suspects are sent on the good link, and only one that comes to the same point a second time is poison;
+//     suspects go back to the queue, and only one that comes to the same point a second time is tried;
 //   - an answer of the peer opens the window again and wipes every count.
 const (
 	closeAfter  = 3
@@ -43,28 +44,56 @@ func (o *outbox[O]) acquit() {
 	o.held = o.held[:0]
 }
 
-// judge decides about the suspects when something speaks for the current link. Under mu.
-func (o *outbox[O]) judge(out []verdict[O]) []verdict[O] {
+// judge puts the suspects on trial when something speaks for the current link. Under mu.
+func (o *outbox[O]) judge() {
 	for i := range o.held {
-		e := &o.held[i]
+		e := o.held[i]
+		e.alone = 0
 		if o.blamed && e.strikes == 0 {
 			e.strikes++
-			e.alone = 0
-			o.putBack(*e)
-			continue
+		} else {
+			e.trial = true
+			o.trials++
 		}
-		v := verdict[O]{entry: *e, reason: ReasonPoison, cause: ErrPoison}
-		o.count(&v)
-		out = append(out, v)
+		o.putBack(e)
 	}
 	clear(o.held)
 	o.held, o.blamed = o.held[:0], false
+}
+
+// convict ends the guilty after a loss. Who waited for a trial is a suspect still if the loss is explained by that, and
+// free otherwise. Under mu, when everything is back in the queue.
+func (o *outbox[O]) convict() (out []verdict[O]) {
+	if o.trials == 0 {
+		return nil
+	}
+	for i := 0; i < o.q.len() && o.q.at(i).ord != 0; {
+		if !o.q.at(i).guilty {
+			i++
+			continue
+		}
+		v := verdict[O]{entry: o.q.remove(i), reason: ReasonPoison, cause: ErrPoison}
+		o.count(&v)
+		out = append(out, v)
+	}
+	if len(out) > 0 {
+		o.losses, o.narrow = 0, false
+	}
+	for i := 0; i < o.q.len() && o.q.at(i).ord != 0; i++ {
+		if e := o.q.at(i); e.trial {
+			e.trial = false
+			o.trials--
+			if len(out) > 0 {
+				e.alone = suspectAt
+			}
+		}
+	}
 	return out
 }
 
 // answered notes that the peer answered on the current link: the losses before were not the fault of what is sent now. A
-// confirmation also proves the guilt of what was held back. Under mu.
-func (o *outbox[O]) answered(confirmed bool, out []verdict[O]) []verdict[O] {
+// confirmation also proves that the link is good for what was held back. Under mu.
+func (o *outbox[O]) answered(confirmed bool) {
 	o.losses = 0
 	if o.narrow {
 		o.narrow = false
@@ -73,27 +102,23 @@ func (o *outbox[O]) answered(confirmed bool, out []verdict[O]) []verdict[O] {
 		}
 	}
 	if confirmed {
-		return o.judge(out)
+		o.judge()
 	}
-	return out
 }
 
 // stable tells that the link has been up for stableAfter. That speaks against one suspect; with several it proves
 // nothing, because the peer may be one that dies of everything it is sent, and they are sent again.
 func (o *outbox[O]) stable(l *Link) {
-	var out []verdict[O]
 	o.mu.Lock()
-	if o.epoch == l.epoch {
-		if len(o.held) > 1 {
-			o.acquit()
-		}
-		if len(o.held) == 1 {
-			out = o.judge(out)
-		}
-		o.changed()
+	defer o.mu.Unlock()
+	if o.epoch != l.epoch {
+		return
 	}
-	o.mu.Unlock()
-	o.conclude(out)
+	if len(o.held) > 1 {
+		o.acquit()
+	}
+	o.judge()
+	o.changed()
 }
 
 // blame counts a loss against the window and then against the one envelope in flight. Under mu, before the flights are
@@ -116,6 +141,10 @@ func (o *outbox[O]) blame(l *Link) {
 		o.fl[i-1].returns = 0
 	}
 	if n == 0 {
+		return
+	}
+	if n == 1 && one.trial {
+		one.guilty = true
 		return
 	}
 	if o.narrow && n == 1 {

@@ -155,3 +155,35 @@ func TestSuspectReturnsToTheHead(t *testing.T) {
 		equal(t, "dead letters", len(w.reasons()), 0)
 	})
 }
+
+// TestUnluckyIsTriedBeforeItIsConvicted: a message that was alone at loss after loss for no fault of its own is sent once
+// more on the link that has proved good, and lives.
+func TestUnluckyIsTriedBeforeItIsConvicted(t *testing.T) {
+	for falls := 1; falls <= 5; falls++ {
+		t.Run(fmt.Sprint(falls), func(t *testing.T) {
+			left := falls
+			unlucky := func(w *world) {
+				confirming(w)
+				w.fake.OnDispatch = func(_ context.Context, s brokertest.Sent) error {
+					if s.Payload == "unlucky" && left > 0 {
+						left--
+						return errGone
+					}
+					return nil
+				}
+			}
+			bubble(t, unlucky, nil, func(w *world) {
+				w.publish("unlucky", "b", "c")
+				w.after(time.Hour)
+				equal(t, "dead letters", len(w.reasons()), 0)
+				sent := w.fake.Payloads()
+				slices.Sort(sent)
+				equal(t, "sent", sent, []string{"b", "c", "unlucky"})
+				w.drop(errGone)
+				w.after(time.Hour)
+				w.publish("d")
+				equal(t, "acked", w.books().Acked, 4)
+			})
+		})
+	}
+}

@@ -30,7 +30,7 @@ func (o *outbox[O]) conclude(vs []verdict[O]) {
 
 // count books a verdict, under mu.
 func (o *outbox[O]) count(v *verdict[O]) {
-	o.bytes -= v.size
+	o.left(&v.entry)
 	switch {
 	case v.reason != 0:
 		o.book.Undelivered++
@@ -85,7 +85,7 @@ func (o *outbox[O]) outcome(l *Link, slot int32, detail any, err error, out []ve
 	o.count(&v)
 	out = append(out, v)
 	if v.reason != ReasonUnknown {
-		out = o.answered(err == nil, out)
+		o.answered(err == nil)
 	}
 	return out, nil
 }
@@ -190,9 +190,11 @@ func (o *outbox[O]) lost(l *Link) {
 		o.putBack(o.land(o.last))
 	}
 	o.acquit()
+	out := o.convict()
 	o.epoch = 0
 	o.changed()
 	o.mu.Unlock()
+	o.conclude(out)
 }
 
 // empty takes everything out: what was dispatched at some time ends as unknown, the rest as never. Under mu.

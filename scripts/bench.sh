@@ -3,6 +3,7 @@
 # baselines. BENCH has its flags; bench -h lists them, docs/performance.md explains them. Nothing is written without -o.
 #
 #   BENCH="-quick -o FILE"   a tenth of the work; writes FILE.json and FILE.md
+#   BENCH="-brokers"         instead: each broker protocol beside its bare driver; -h after it lists more flags
 #   BENCH="-micro REGEXP"    instead: the Go benchmarks whose name matches, all of them without REGEXP
 . "$(dirname "$0")/lib.sh"
 
@@ -16,8 +17,14 @@ if [ "${1:-}" = -micro ]; then
 	exec go test -run '^$' -bench "${2:-.}" -benchmem -timeout 60m ${TESTFLAGS:-} ./...
 fi
 
+program=.
+if [ "${1:-}" = -brokers ]; then
+	program=./brokers
+	shift
+fi
+
 # Built, and not go run: the program starts itself as a worker, and FILE is seen from here.
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT INT TERM
-go -C bench build -o "$build/bench" .
+go -C bench build -o "$build/bench" "$program"
 "$build/bench" "$@"

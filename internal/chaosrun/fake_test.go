@@ -210,16 +210,17 @@ func (f *fakeServer) produce() {
 	}
 }
 
-func (f *fakeServer) missing(h *target, g *grammar) (out []string) {
+func (f *fakeServer) missing(h *target, g *grammar) (n int, what string) {
 	h.release()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for id := uint64(1); id <= f.last && len(out) < 10; id++ {
+	for id := uint64(1); id <= f.last; id++ {
 		if s := fmt.Sprint("s", id); !h.has(s) && !g.givenUp(s) {
-			out = append(out, s)
+			n++
+			what = s
 		}
 	}
-	return out
+	return n, what
 }
 
 func (f *fakeServer) faults() []func(*rand.Rand) {
@@ -287,7 +288,7 @@ func TestFake(t *testing.T) {
 			calm:      calm,
 			sink:      func() []string { f.mu.Lock(); defer f.mu.Unlock(); return slices.Clone(f.arrived) },
 			stored:    true,
-			missing:   func(g *grammar) []string { return f.missing(h, g) },
+			missing:   func(g *grammar) (int, string) { return f.missing(h, g) },
 			inboundID: sourceID,
 		}
 	})

@@ -51,8 +51,8 @@ type subject struct {
 	calm    func()          // ends every fault
 	sink    func() []string // what has arrived, in order
 	stored  bool            // what is confirmed has to be among it
-	// missing lists messages of the source that nobody has handled and that were not given up.
-	missing   func(g *grammar) []string
+	// missing counts messages of the source that nobody has handled and that were not given up, and names some.
+	missing   func(g *grammar) (n int, what string)
 	inboundID func(msg any) string
 }
 
@@ -230,7 +230,26 @@ func (r *run) settle() {
 		b := r.books()
 		return r.l.open.Load() == 0 && b.Queued == 0 && b.InFlight == 0
 	})
-	r.eventually("everything at the source is handled", func() bool { return len(r.s.missing(r.g)) == 0 })
+	// A backlog may take as long as it shrinks.
+	for was := -1; ; {
+		n, what := r.s.missing(r.g)
+		if n == 0 {
+			return
+		}
+		if was >= 0 && n >= was {
+			r.t.Fatalf("not handled, and no fewer than %s ago: %s, %+v", patience, what, r.status())
+		}
+		was = n
+		r.waitFor(patience, func() bool { m, _ := r.s.missing(r.g); return m == 0 })
+	}
+}
+
+// waitFor polls until ok or for d.
+func (r *run) waitFor(d time.Duration, ok func() bool) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(d); !ok() && time.Now().Before(deadline); <-tick.C {
+	}
 }
 
 func (r *run) eventually(what string, ok func() bool) {
@@ -239,7 +258,7 @@ func (r *run) eventually(what string, ok func() bool) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(patience); !ok(); <-tick.C {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("not within %s: %s; open %d, missing %v, %+v", patience, what, r.l.open.Load(), r.s.missing(r.g), r.status())
+			r.t.Fatalf("not within %s: %s; open %d, %+v", patience, what, r.l.open.Load(), r.status())
 		}
 	}
 }
