@@ -112,11 +112,13 @@ func signal(c chan struct{}) {
 // pull asks for as many messages as there is room, again when few are still to come.
 func (in *intake) pull(ctx context.Context) error {
 	for {
+		// A message that comes meanwhile is counted twice, as asked for and as a place taken, and not left out.
+		before := in.asked()
 		room, err := in.link.Room()
 		if err != nil {
 			return nil //nolint:nilerr // the link is over, and its cause is known already
 		}
-		if n := in.reserve(room); n > 0 {
+		if n := in.reserve(room - before); n > 0 {
 			if err := in.ask(n); err != nil {
 				return err
 			}
@@ -130,11 +132,17 @@ func (in *intake) pull(ctx context.Context) error {
 	}
 }
 
-// reserve books the messages of the next pull; 0 is none worth a request.
-func (in *intake) reserve(room int) int {
+// asked is how many messages are still to come.
+func (in *intake) asked() int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	n := room - in.outstanding
+	return in.outstanding
+}
+
+// reserve books the messages of the next pull, at most n; 0 is none worth a request.
+func (in *intake) reserve(n int) int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if in.gone {
 		return 0
 	}
@@ -177,10 +185,12 @@ func (in *intake) receive(m *natsgo.Msg) {
 	}
 	id, closing := in.arrive(m)
 	if closing {
+		in.came()
 		in.refuse(m)
 		return
 	}
 	d, err := in.link.Accept(m, id)
+	in.came() // not before it has its place: see pull
 	if err != nil {
 		in.drop(id)
 		in.refuse(m)
@@ -197,12 +207,19 @@ func (in *intake) receive(m *natsgo.Msg) {
 func (in *intake) arrive(m *natsgo.Msg) (id uint64, closing bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.less(1)
+	in.activity++
 	in.unheard = 0
 	if in.closing {
 		return 0, true
 	}
 	return in.hold(m), false
+}
+
+// came books that a message is not to come any more.
+func (in *intake) came() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.less(1)
 }
 
 // hold books a message without a verdict, under mu.
