@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,13 +23,28 @@ func TestStopMoments(t *testing.T) {
 		prepare func(w *world)
 		config  func(c *broker.Config)
 		reach   func(w *world)
+		flush   time.Duration
+	}
+	silent := func(ctx context.Context, _ int, l *broker.Link) error { // a peer that accepts and says nothing
+		ours, theirs := net.Pipe()
+		context.AfterFunc(l.Context(), func() { _ = theirs.Close() })
+		nc, err := l.Adopt(ours)
+		if err == nil {
+			_, err = nc.Read(make([]byte, 1))
+		}
+		return err
 	}
 	moments := map[string]moment{
-		"dial":       {prepare: func(w *world) { w.fake.DialGate.Close() }},
-		"handshake":  {prepare: func(w *world) { w.fake.ConnectGate.Close() }},
-		"replay":     {prepare: func(w *world) { w.fake.Initial = []string{"a", "1"}; w.fake.ApplyGate.Close() }},
-		"idle":       {},
-		"in flight":  {prepare: holding, reach: func(w *world) { w.publish("p") }},
+		"dial":           {prepare: func(w *world) { w.fake.DialGate.Close() }},
+		"silent accept":  {prepare: func(w *world) { w.fake.OnConnect = silent }},
+		"authentication": {prepare: func(w *world) { w.fake.ConnectGate.Close() }},
+		"replay":         {prepare: func(w *world) { w.fake.Initial = []string{"a", "1"}; w.fake.ApplyGate.Close() }},
+		"idle":           {},
+		"in flight":      {prepare: holding, reach: func(w *world) { w.publish("p") }},
+		"flush": {
+			prepare: holding, reach: func(w *world) { w.publish("p") }, flush: time.Second,
+			config: func(c *broker.Config) { c.FlushTimeout = time.Second },
+		},
 		"dispatch":   {prepare: func(w *world) { w.fake.DispatchGate.Close() }, reach: func(w *world) { w.publish("p") }},
 		"backoff":    {prepare: func(w *world) { w.fake.FailConnects(math.MaxInt32) }, reach: func(w *world) { w.after(50 * ms) }},
 		"teardown":   {prepare: func(w *world) { w.fake.DisconnectGate.Close() }, reach: func(w *world) { w.drop(errGone) }},
@@ -61,7 +77,7 @@ func TestStopMoments(t *testing.T) {
 						m.reach(w)
 					}
 					before, connects := len(w.rec.Names()), w.fake.Connects()
-					if took := w.stop(); took > 100*ms {
+					if took := w.stop(); took > m.flush+100*ms {
 						t.Errorf("stop took %s", took)
 					}
 					after := len(w.rec.Names())
