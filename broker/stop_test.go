@@ -15,6 +15,17 @@ import (
 	"github.com/troupe-go/troupe/broker/brokertest"
 )
 
+// silentPeer accepts and says nothing.
+func silentPeer(_ context.Context, _ int, l *broker.Link) error {
+	ours, theirs := net.Pipe()
+	context.AfterFunc(l.Context(), func() { _ = theirs.Close() })
+	nc, err := l.Adopt(ours)
+	if err == nil {
+		_, err = nc.Read(make([]byte, 1))
+	}
+	return err
+}
+
 // TestStopMoments stops at each moment of a connection's life. At the end of a bubble nothing may be left running: a
 // goroutine would be reported as a deadlock.
 func TestStopMoments(t *testing.T) {
@@ -25,18 +36,9 @@ func TestStopMoments(t *testing.T) {
 		reach   func(w *world)
 		flush   time.Duration
 	}
-	silent := func(ctx context.Context, _ int, l *broker.Link) error { // a peer that accepts and says nothing
-		ours, theirs := net.Pipe()
-		context.AfterFunc(l.Context(), func() { _ = theirs.Close() })
-		nc, err := l.Adopt(ours)
-		if err == nil {
-			_, err = nc.Read(make([]byte, 1))
-		}
-		return err
-	}
 	moments := map[string]moment{
 		"dial":           {prepare: func(w *world) { w.fake.DialGate.Close() }},
-		"silent accept":  {prepare: func(w *world) { w.fake.OnConnect = silent }},
+		"silent accept":  {prepare: func(w *world) { w.fake.OnConnect = silentPeer }},
 		"authentication": {prepare: func(w *world) { w.fake.ConnectGate.Close() }},
 		"replay":         {prepare: func(w *world) { w.fake.Initial = []string{"a", "1"}; w.fake.ApplyGate.Close() }},
 		"idle":           {},
