@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package servertest
+
+import "syscall"
+
+func orphan(*syscall.SysProcAttr) {}
