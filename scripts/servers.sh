@@ -7,7 +7,7 @@
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 # program:package, one pair a word
-servers="nats-server:nats-server ip:iproute2 java:default-jre-headless"
+servers="nats-server:nats-server redis-server:redis-server ip:iproute2 java:default-jre-headless"
 # file:package
 files="/usr/share/java/typesafe-config.jar:libtypesafe-config-java"
 

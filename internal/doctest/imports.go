@@ -36,15 +36,16 @@ var importable = map[string]string{
 
 	"synctest": "testing/synctest",
 
-	"actor":      "github.com/troupe-go/troupe/actor",
-	"actortest":  "github.com/troupe-go/troupe/actortest",
-	"broker":     "github.com/troupe-go/troupe/broker",
-	"brokertest": "github.com/troupe-go/troupe/broker/brokertest",
-	"hocon":      "github.com/troupe-go/troupe/hocon",
-	"jetstream":  "github.com/troupe-go/troupe/broker/jetstream",
-	"nats":       "github.com/troupe-go/troupe/broker/nats",
-	"resilience": "github.com/troupe-go/troupe/actor/resilience",
-	"router":     "github.com/troupe-go/troupe/actor/router",
+	"actor":       "github.com/troupe-go/troupe/actor",
+	"actortest":   "github.com/troupe-go/troupe/actortest",
+	"broker":      "github.com/troupe-go/troupe/broker",
+	"brokertest":  "github.com/troupe-go/troupe/broker/brokertest",
+	"hocon":       "github.com/troupe-go/troupe/hocon",
+	"jetstream":   "github.com/troupe-go/troupe/broker/jetstream",
+	"nats":        "github.com/troupe-go/troupe/broker/nats",
+	"redisstream": "github.com/troupe-go/troupe/broker/redisstream",
+	"resilience":  "github.com/troupe-go/troupe/actor/resilience",
+	"router":      "github.com/troupe-go/troupe/actor/router",
 }
 
 // missingImports are the paths a file uses without importing them, sorted.

@@ -11,6 +11,7 @@ import (
 // read-only
 var testOnly = []string{
 	"pgregory.net/rapid", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/nats-io/nats-server/v2",
+	"github.com/alicebob/miniredis/v2",
 }
 
 // direction says, per folder, what of this module its packages may import. "actor" is that package alone, "actor/..."
