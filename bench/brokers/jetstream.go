@@ -17,8 +17,10 @@ import (
 
 func rows() []row {
 	return []row{
-		{"JetStream, publish confirmed", publishBare, publishTroupe},
-		{"JetStream, consume acknowledged", consumeBare, consumeTroupe},
+		{"JetStream, publish confirmed", startNATS, publishBare, publishTroupe},
+		{"JetStream, consume acknowledged", startNATS, consumeBare, consumeTroupe},
+		{"Redis Streams, publish confirmed", startRedis, redisPublishBare, redisPublishTroupe},
+		{"Redis Streams, consume acknowledged", startRedis, redisConsumeBare, redisConsumeTroupe},
 	}
 }
 
@@ -101,7 +103,7 @@ func (c *countdown) wait(ctx context.Context) error {
 
 // through starts a system with one JetStream actor, and waits until it is connected.
 func through(ctx context.Context, addr string, opt func(*jetstream.Config)) (*actor.System, actor.Ref, error) {
-	sys, err := actor.NewSystem("bench", func(c *actor.SystemConfig) { c.Logger = slog.New(slog.DiscardHandler) })
+	sys, err := newSystem()
 	if err != nil {
 		return nil, actor.Ref{}, err
 	}
@@ -112,13 +114,24 @@ func through(ctx context.Context, addr string, opt func(*jetstream.Config)) (*ac
 	if err != nil {
 		return nil, ref, err
 	}
+	return sys, ref, untilConnected(ctx, sys, ref)
+}
+
+func newSystem() (*actor.System, error) {
+	return actor.NewSystem("bench", func(c *actor.SystemConfig) { c.Logger = slog.New(slog.DiscardHandler) })
+}
+
+func untilConnected(ctx context.Context, sys *actor.System, ref actor.Ref) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
 	for {
-		s, err := actor.Ask[broker.Status](ctx, ref, broker.QueryStatus{})
-		if err != nil {
-			return nil, ref, err
+		if s, ok := broker.StatusOf(sys, ref.Path()); ok && s.State == broker.StateConnected {
+			return nil
 		}
-		if s.State == broker.StateConnected {
-			return sys, ref, nil
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }
@@ -175,7 +188,7 @@ func consumeTroupe(ctx context.Context, addr string, s settings) (time.Duration,
 	if err := fill(ctx, api, s); err != nil {
 		return 0, err
 	}
-	sys, err := actor.NewSystem("bench", func(c *actor.SystemConfig) { c.Logger = slog.New(slog.DiscardHandler) })
+	sys, err := newSystem()
 	if err != nil {
 		return 0, err
 	}

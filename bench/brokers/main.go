@@ -30,6 +30,7 @@ type side func(ctx context.Context, addr string, s settings) (time.Duration, err
 // row is one line of the table.
 type row struct {
 	name         string
+	server       func(ctx context.Context) (*child, error)
 	bare, troupe side
 }
 
@@ -64,6 +65,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		s.messages, s.size, s.outstanding)
 	for _, r := range rows() {
 		bare, troupe, err := measure(ctx, r, s)
+		if errors.Is(err, errNotInstalled) {
+			fmt.Fprintf(stdout, "| %s | %v | | |\n", r.name, err)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
@@ -78,7 +83,7 @@ func measure(ctx context.Context, r row, s settings) (bare, troupe float64, err 
 	var rates [2][]float64
 	for range s.rounds {
 		for i, do := range []side{r.bare, r.troupe} {
-			took, err := once(ctx, do, s)
+			took, err := once(ctx, r, do, s)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -88,10 +93,10 @@ func measure(ctx context.Context, r row, s settings) (bare, troupe float64, err 
 	return median(rates[0]), median(rates[1]), nil
 }
 
-func once(ctx context.Context, do side, s settings) (time.Duration, error) {
+func once(ctx context.Context, r row, do side, s settings) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	srv, err := startServer(ctx)
+	srv, err := r.server(ctx)
 	if err != nil {
 		return 0, err
 	}

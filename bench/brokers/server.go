@@ -19,9 +19,10 @@ type child struct {
 	addr string
 	cmd  *exec.Cmd
 	in   io.Closer
+	kill bool // it has no standard input to end with
 }
 
-func startServer(ctx context.Context) (*child, error) {
+func startNATS(ctx context.Context) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -44,10 +45,17 @@ func startServer(ctx context.Context) (*child, error) {
 		_ = cmd.Process.Kill()
 		return nil, errors.Join(fmt.Errorf("the server said nothing: %w", err), cmd.Wait())
 	}
-	return &child{strings.TrimSpace(line), cmd, in}, nil
+	return &child{addr: strings.TrimSpace(line), cmd: cmd, in: in}, nil
 }
 
-func (c *child) stop() error { return errors.Join(c.in.Close(), c.cmd.Wait()) }
+func (c *child) stop() error {
+	if !c.kill {
+		return errors.Join(c.in.Close(), c.cmd.Wait())
+	}
+	err := c.cmd.Process.Kill()
+	_ = c.cmd.Wait() // it says that it was killed
+	return err
+}
 
 // serveNATS runs a server on a free port until in ends, and prints its address.
 func serveNATS(ctx context.Context, in io.Reader, out io.Writer) error {

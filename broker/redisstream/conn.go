@@ -26,9 +26,9 @@ type conn struct {
 	link   *broker.Link
 	writer *redis.Client
 	reader *redis.Client // nil without a group
-	run    []broker.Token
-	pipe   redis.Pipeliner
-	adds   []*redis.StringCmd
+	run    *batch        // that Dispatch fills
+	half   int           // of the window
+	runs   chan *batch   // on their way to the sender
 
 	mu      sync.Mutex
 	streams []*stream       // that are consumed
@@ -42,9 +42,11 @@ type conn struct {
 func (p *protocol) Connect(ctx context.Context, link *broker.Link) (broker.Conn[Publish], error) {
 	c := &conn{
 		p: p, link: link, writer: p.client(link), held: map[*entry]bool{},
-		changed: make(chan struct{}, 1), again: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), again: make(chan struct{}, 1), runs: make(chan *batch, 1), half: 128,
 	}
-	c.pipe = c.writer.Pipeline()
+	if n := p.cfg.InFlight; n > 0 {
+		c.half = max(1, n/2)
+	}
 	clients := []*redis.Client{c.writer}
 	if p.cfg.Group != "" {
 		c.reader = p.client(link)
@@ -159,7 +161,7 @@ func isAnswer(err error) bool {
 // Serve implements broker.Conn.
 func (c *conn) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, c.close)() // ends a read that waits
-	hooks := []func(context.Context) error{c.ping}
+	hooks := []func(context.Context) error{c.ping, c.send}
 	if c.reader != nil {
 		hooks = append(hooks, c.read, c.redeliver, c.claim, c.keepAlive)
 	}

@@ -213,7 +213,9 @@ func (c *conn) deliver(name string, m redis.XMessage, deliveries int) error {
 	if err != nil {
 		return err
 	}
-	d.SetDeliveries(deliveries)
+	if deliveries > 1 {
+		d.SetDeliveries(deliveries)
+	}
 	msg := Message{Delivery: d, Stream: name, Entry: m.ID, Deliveries: deliveries, Fields: make(map[string]string, len(m.Values))}
 	for k, v := range m.Values {
 		s, _ := v.(string)

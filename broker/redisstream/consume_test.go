@@ -79,6 +79,7 @@ func TestRefusedEntries(t *testing.T) {
 		target := spawn(t, sys, "sink", s.actor)
 		fill(t, plain(t, addr), 3)
 		spawn(t, sys, "redis", redisstream.New(fast(addr), short, consuming(target, "one"), func(c *redisstream.Config) { c.MaxDeliveries = 3 }))
+		eventually(t, "all three", func() bool { return len(s.ids()) == 3 })
 		settled(t, plain(t, addr))
 		var counts []int
 		for _, m := range s.messages() {

@@ -14,7 +14,14 @@ import (
 // ConfirmWindow implements broker.Confirmer: the configuration decides.
 func (c *conn) ConfirmWindow() int { return 0 }
 
-// Dispatch implements broker.Conn: it adds to the run that Flush sends.
+// batch is a run of entries that goes out in one round trip.
+type batch struct {
+	tokens []broker.Token
+	pipe   redis.Pipeliner
+	adds   []*redis.StringCmd
+}
+
+// Dispatch implements broker.Conn: it adds to the run. Half a window is sent while the other half is filled.
 func (c *conn) Dispatch(ctx context.Context, env broker.Envelope[Publish]) error {
 	m := env.Payload
 	id := m.ID
@@ -37,31 +44,60 @@ func (c *conn) Dispatch(ctx context.Context, env broker.Envelope[Publish]) error
 	if c.p.cfg.MaxLen > 0 {
 		add.MaxLen, add.Approx = c.p.cfg.MaxLen, true
 	}
-	c.adds = append(c.adds, c.pipe.XAdd(ctx, add))
-	c.run = append(c.run, env.Token)
+	if c.run == nil {
+		c.run = &batch{pipe: c.writer.Pipeline()}
+	}
+	c.run.adds = append(c.run.adds, c.run.pipe.XAdd(ctx, add))
+	c.run.tokens = append(c.run.tokens, env.Token)
+	if len(c.run.tokens) >= c.half {
+		return c.Flush(ctx)
+	}
 	return nil
 }
 
-// Flush implements broker.Flusher: one round trip for the whole run. Each entry has an outcome of its own.
+// Flush implements broker.Flusher: it hands the run to the sender, and waits while that has one.
 func (c *conn) Flush(ctx context.Context) error {
-	run, adds := c.run, c.adds
-	c.run, c.adds = c.run[:0], nil
-	_, err := c.pipe.Exec(ctx)
-	if err != nil && !isAnswer(err) {
-		return fmt.Errorf("redisstream: publish: %w", err)
+	if c.run == nil {
+		return nil
 	}
-	for i, add := range adds {
+	run := c.run
+	c.run = nil
+	select {
+	case c.runs <- run:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// send makes one round trip per run. Each entry has an outcome of its own.
+func (c *conn) send(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case run := <-c.runs:
+			if err := c.exec(ctx, run); err != nil {
+				return fmt.Errorf("redisstream: publish: %w", err)
+			}
+		}
+	}
+}
+
+func (c *conn) exec(ctx context.Context, run *batch) error {
+	if _, err := run.pipe.Exec(ctx); err != nil && !isAnswer(err) {
+		return err
+	}
+	for i, add := range run.adds {
 		switch err := add.Err(); {
 		case err == nil:
-			c.link.Settle(run[i], Receipt{add.Val()}, nil)
-		case !isAnswer(err):
-			return fmt.Errorf("redisstream: publish: %w", err)
+			c.link.Settle(run.tokens[i], Receipt{add.Val()}, nil)
 		case passing(err):
-			c.link.Settle(run[i], nil, err)
-		case serverSays(err, "READONLY"):
-			return fmt.Errorf("redisstream: publish: %w", err) // another server is the one to talk to
+			c.link.Settle(run.tokens[i], nil, err)
+		case !isAnswer(err), serverSays(err, "READONLY"): // another server is the one to talk to
+			return err
 		default:
-			c.link.Settle(run[i], nil, broker.Rejected(fmt.Errorf("redisstream: %w", err)))
+			c.link.Settle(run.tokens[i], nil, broker.Rejected(fmt.Errorf("redisstream: %w", err)))
 		}
 	}
 	return nil
