@@ -104,21 +104,22 @@ func (in *inbound) shut() bool {
 	return in.full || in.used >= in.limit || in.paused || in.deserted && in.acking
 }
 
-// wait waits for a place; false when the link may not deliver any more.
-func (in *inbound) wait(l *Link) bool {
-	for in.epoch == l.epoch && in.shut() {
+// wait waits for a place; false when the link, or the sequence if there is one, may not deliver any more.
+func (in *inbound) wait(l *Link, s *Sequence) bool {
+	open := func() bool { return in.epoch == l.epoch && (s == nil || !s.closed) }
+	for open() && in.shut() {
 		if in.used >= in.limit {
 			in.full = true
 		}
 		in.room.Wait()
 	}
-	return in.epoch == l.epoch
+	return open()
 }
 
 func (in *inbound) roomFor(l *Link) (int, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !in.wait(l) {
+	if !in.wait(l, nil) {
 		return 0, ErrLinkClosed
 	}
 	return in.limit - in.used, nil
@@ -128,14 +129,14 @@ func (in *inbound) accept(l *Link, s *Sequence, ref any, id uint64, weight int, 
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
-	case in.epoch != l.epoch:
+	case in.epoch != l.epoch, s != nil && s.closed:
 		return Delivery{}, ErrLinkClosed
 	case !block && in.shut():
 		if in.used >= in.limit {
 			in.full = true
 		}
 		return Delivery{}, ErrBufferFull
-	case !in.wait(l), s != nil && s.closed:
+	case !in.wait(l, s):
 		return Delivery{}, ErrLinkClosed
 	}
 	p := in.take()
@@ -190,15 +191,16 @@ func (in *inbound) deliver(d Delivery, msg any, key string, more []string) {
 
 // tell prepares a delivery and returns whom it goes to; send does the rest, outside of mu.
 func (in *inbound) tell(p *place) []actor.Ref {
-	current := p.epoch == in.epoch
+	s := p.run.seq
+	current := p.epoch == in.epoch && (s == nil || !s.closed)
 	var refs []actor.Ref
-	if current || p.mute() { // else the peer delivers it again, with a verdict that reaches it
+	if current || p.mute() && s == nil { // else the peer delivers it again, with a verdict that reaches it
 		refs = p.refs(in.fan)
 	}
 	p.told, p.copies, p.gone = true, len(refs), 0
 	switch {
 	case len(refs) == 0:
-		if current || p.mute() {
+		if current || p.mute() && s == nil {
 			in.count.Unwanted++
 		}
 		p.refuse(ErrNoSubscriber)

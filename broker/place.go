@@ -47,16 +47,17 @@ type place struct {
 
 // member is a place's part in a Sequence.
 type member struct {
-	seq     *Sequence
-	prev    *place // neighbours in the order of Accept
-	next    *place
-	linked  bool
-	again   bool  // refused, and not settled since
-	resting bool  // refused and not told again yet
-	overdue bool  // due, but something before it has to come first
-	queued  bool  // not told yet because of one before it
-	held    bool  // settled, but a verdict before it has not fallen
-	dropped error // with held: why it was given up
+	seq      *Sequence
+	prev     *place // neighbours in the order of Accept
+	next     *place
+	linked   bool
+	again    bool  // refused, and not settled since
+	resting  bool  // refused and not told again yet
+	innocent bool  // refused, but not by a handler: that does not count as a delivery
+	overdue  bool  // due, but something before it has to come first
+	queued   bool  // not told yet because of one before it
+	held     bool  // settled, but a verdict before it has not fallen
+	dropped  error // with held: why it was given up
 }
 
 // Delivery is the right to settle one inbound message. Ack and Nack may be called from any goroutine, any number of
@@ -234,6 +235,7 @@ func (p *place) again(err error, d time.Duration) {
 	switch {
 	case p.run.seq != nil:
 		in.answered(p)
+		p.run.innocent = innocent(err)
 		p.run.seq.refused(p)
 		in.schedule(p, d)
 	case in.delays || d <= 0:

@@ -178,7 +178,9 @@ func (in *inbound) work(l *Link) {
 // tellAgain delivers a refused message once more. It leaves mu for a moment.
 func (in *inbound) tellAgain(p *place) {
 	p.run.resting, p.run.overdue = false, false
-	p.n++
+	if !p.run.innocent {
+		p.n++
+	}
 	msg := p.msg
 	refs := in.tell(p)
 	in.leave()

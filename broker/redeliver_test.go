@@ -198,6 +198,19 @@ func TestInnocentIsNotGivenUp(t *testing.T) {
 	})
 }
 
+// TestInnocentDoesNotCountAsADelivery: what waited for a subscriber has all its deliveries before it.
+func TestInnocentDoesNotCountAsADelivery(t *testing.T) {
+	bubble(t, nil, nil, func(w *world) {
+		l := w.fake.Link(1)
+		w.into(l.Sequence(broker.HoldVerdicts), l, 1, "x")
+		w.after(time.Hour)
+		m := w.moody("x", map[uint64]int{1: -1})
+		w.after(time.Hour)
+		equal(t, "deliveries", len(m.heard), 5)
+		equal(t, "given up", w.dropped(), []string{"1 maxDeliveries 5 no"})
+	})
+}
+
 // TestHoldVerdicts: later messages go on, their verdicts wait.
 func TestHoldVerdicts(t *testing.T) {
 	bubble(t, nil, nil, func(w *world) {
@@ -285,6 +298,34 @@ func TestSequenceClosed(t *testing.T) {
 		w.arrive(1, 9, "x").Ack()
 		synctest.Wait()
 		equal(t, "the link goes on", w.verdicts(), []string{"9 ack"})
+	})
+}
+
+// TestSequenceClosedUnderTheDriver: between Accept and Deliver, and while Accept waits for room.
+func TestSequenceClosedUnderTheDriver(t *testing.T) {
+	bubble(t, nil, set(func(c *broker.Config) { c.InboundWindow = 1 }), func(w *world) {
+		m := w.moody("x", nil)
+		l := w.fake.Link(1)
+		s, other := l.Sequence(broker.HoldMessages), l.Sequence(broker.HoldNothing)
+		d, err := s.Accept(nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan error, 1)
+		go func() { _, err := other.Accept(nil, 2); waited <- err }()
+		synctest.Wait()
+		other.Close()
+		if err := <-waited; !errors.Is(err, broker.ErrLinkClosed) {
+			t.Errorf("an Accept that waited: %v", err)
+		}
+		s.Close()
+		l.Deliver(d, inboundMsg{d, 1}, "x")
+		synctest.Wait()
+		equal(t, "told", len(m.heard), 0)
+		equal(t, "places", w.status().Inbound.Unhandled, 0)
+		if _, err := s.TryAccept(nil, 3); !errors.Is(err, broker.ErrLinkClosed) {
+			t.Errorf("TryAccept after the close: %v", err)
+		}
 	})
 }
 

@@ -77,6 +77,7 @@ func (s *Sequence) Close() {
 		in.runs = slices.Delete(in.runs, i, i+1)
 	}
 	s.shut()
+	in.room.Broadcast() // for an Accept that waits
 }
 
 // shut lets go of every message that no verdict can reach any more. Under mu, as everything below.
@@ -150,6 +151,10 @@ func (s *Sequence) refused(p *place) {
 	if !p.run.again {
 		p.run.again = true
 		s.again++
+	}
+	if p.run.queued {
+		p.run.queued = false
+		s.queued--
 	}
 	p.run.resting, p.run.overdue = true, false
 }
