@@ -75,8 +75,9 @@ func publishBare(ctx context.Context, addr string, s settings) (time.Duration, e
 
 // countdown is told that one message is done with, and says when all are.
 type countdown struct {
-	left atomic.Int64
-	done chan struct{}
+	left   atomic.Int64
+	done   chan struct{}
+	credit chan struct{} // of a publisher that keeps a bound
 }
 
 func newCountdown(n int) *countdown {
@@ -87,9 +88,29 @@ func newCountdown(n int) *countdown {
 
 // Done implements actor.Completion.
 func (c *countdown) Done(error) {
+	if c.credit != nil {
+		<-c.credit
+	}
 	if c.left.Add(-1) == 0 {
 		close(c.done)
 	}
+}
+
+// publish sends n messages, and keeps no more unanswered than fill the window and the next one.
+func publish(ctx context.Context, ref actor.Ref, s settings, msg any) (time.Duration, error) {
+	all := newCountdown(s.messages)
+	all.credit = make(chan struct{}, 2*s.outstanding)
+	began := time.Now()
+	for range s.messages {
+		select {
+		case all.credit <- struct{}{}:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		actor.Send(ref, actor.Envelope{Msg: msg, Done: all})
+	}
+	err := all.wait(ctx)
+	return time.Since(began), err
 }
 
 func (c *countdown) wait(ctx context.Context) error {
@@ -137,19 +158,12 @@ func untilConnected(ctx context.Context, sys *actor.System, ref actor.Ref) error
 }
 
 func publishTroupe(ctx context.Context, addr string, s settings) (time.Duration, error) {
-	sys, ref, err := through(ctx, addr, func(c *jetstream.Config) { c.OutboundBuffer, c.InFlight = s.messages+1, s.outstanding })
+	sys, ref, err := through(ctx, addr, func(c *jetstream.Config) { c.OutboundBuffer, c.InFlight = 2*s.outstanding+1, s.outstanding })
 	if err != nil {
 		return 0, err
 	}
 	defer sys.Terminate(context.WithoutCancel(ctx))
-	data := make([]byte, s.size)
-	all := newCountdown(s.messages)
-	began := time.Now()
-	for range s.messages {
-		actor.Send(ref, actor.Envelope{Msg: jetstream.Publish{Subject: subject, Data: data}, Done: all})
-	}
-	err = all.wait(ctx)
-	return time.Since(began), err
+	return publish(ctx, ref, s, jetstream.Publish{Subject: subject, Data: make([]byte, s.size)})
 }
 
 func consumeBare(ctx context.Context, addr string, s settings) (time.Duration, error) {

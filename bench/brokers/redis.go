@@ -95,7 +95,7 @@ func redisPublishTroupe(ctx context.Context, addr string, s settings) (time.Dura
 	defer sys.Terminate(context.WithoutCancel(ctx))
 	ref, err := sys.Spawn("redis", redisstream.New(func(c *redisstream.Config) {
 		c.URL = broker.Endpoint("redis://" + addr)
-		c.OutboundBuffer, c.InFlight = s.messages+1, s.outstanding
+		c.OutboundBuffer, c.InFlight = 2*s.outstanding+1, s.outstanding
 	}))
 	if err != nil {
 		return 0, err
@@ -103,14 +103,7 @@ func redisPublishTroupe(ctx context.Context, addr string, s settings) (time.Dura
 	if err := untilConnected(ctx, sys, ref); err != nil {
 		return 0, err
 	}
-	fields := map[string]string{"d": string(make([]byte, s.size))}
-	all := newCountdown(s.messages)
-	began := time.Now()
-	for range s.messages {
-		actor.Send(ref, actor.Envelope{Msg: redisstream.Publish{Stream: "bench", Fields: fields}, Done: all})
-	}
-	err = all.wait(ctx)
-	return time.Since(began), err
+	return publish(ctx, ref, s, redisstream.Publish{Stream: "bench", Fields: map[string]string{"d": string(make([]byte, s.size))}})
 }
 
 func redisConsumeBare(ctx context.Context, addr string, s settings) (time.Duration, error) {

@@ -26,9 +26,11 @@ type conn struct {
 	link   *broker.Link
 	writer *redis.Client
 	reader *redis.Client // nil without a group
-	run    *batch        // that Dispatch fills
 	half   int           // of the window
-	runs   chan *batch   // on their way to the sender
+	filled chan struct{}
+
+	filling sync.Mutex
+	run     *batch // that Dispatch fills and the sender takes
 
 	mu      sync.Mutex
 	streams []*stream       // that are consumed
@@ -42,7 +44,7 @@ type conn struct {
 func (p *protocol) Connect(ctx context.Context, link *broker.Link) (broker.Conn[Publish], error) {
 	c := &conn{
 		p: p, link: link, writer: p.client(link), held: map[*entry]bool{},
-		changed: make(chan struct{}, 1), again: make(chan struct{}, 1), runs: make(chan *batch, 1), half: 128,
+		changed: make(chan struct{}, 1), again: make(chan struct{}, 1), filled: make(chan struct{}, 1), half: 128,
 	}
 	if n := p.cfg.InFlight; n > 0 {
 		c.half = max(1, n/2)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -16,58 +17,76 @@ func (c *conn) ConfirmWindow() int { return 0 }
 
 // batch is a run of entries that goes out in one round trip.
 type batch struct {
-	tokens []broker.Token
-	pipe   redis.Pipeliner
-	adds   []*redis.StringCmd
+	pipe redis.Pipeliner
+	adds []added
 }
 
-// Dispatch implements broker.Conn: it adds to the run. Half a window is sent while the other half is filled.
+type added struct {
+	cmd   *redis.StringCmd
+	token broker.Token
+	asked bool // somebody wants the receipt
+}
+
+// Dispatch implements broker.Conn: it adds to the run. What comes while one round trip is under way goes out in the next, so
+// that the runs are as long as the server is slow. Half a window does not wait for Flush.
 func (c *conn) Dispatch(ctx context.Context, env broker.Envelope[Publish]) error {
-	m := env.Payload
-	id := m.ID
-	if id == "" {
-		id = env.ID()
-	}
-	values := make([]any, 0, 2*len(m.Fields)+2)
-	if f := c.p.cfg.IDField; f != "" {
-		values = append(values, f, id)
-	}
-	names := make([]string, 0, len(m.Fields))
-	for name := range m.Fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		values = append(values, name, m.Fields[name])
-	}
-	add := &redis.XAddArgs{Stream: m.Stream, ID: "*", Values: values}
-	if c.p.cfg.MaxLen > 0 {
-		add.MaxLen, add.Approx = c.p.cfg.MaxLen, true
-	}
+	cmd := redis.NewStringCmd(ctx, c.words(&env)...)
+	c.filling.Lock()
+	defer c.filling.Unlock()
 	if c.run == nil {
 		c.run = &batch{pipe: c.writer.Pipeline()}
 	}
-	c.run.adds = append(c.run.adds, c.run.pipe.XAdd(ctx, add))
-	c.run.tokens = append(c.run.tokens, env.Token)
-	if len(c.run.tokens) >= c.half {
-		return c.Flush(ctx)
+	if err := c.run.pipe.Process(ctx, cmd); err != nil {
+		return fmt.Errorf("redisstream: publish: %w", err)
+	}
+	c.run.adds = append(c.run.adds, added{cmd, env.Token, env.Asked()})
+	if len(c.run.adds) >= c.half {
+		signal(c.filled)
 	}
 	return nil
 }
 
-// Flush implements broker.Flusher: it hands the run to the sender, and waits while that has one.
-func (c *conn) Flush(ctx context.Context) error {
-	if c.run == nil {
-		return nil
+// words are XADD and its arguments.
+func (c *conn) words(env *broker.Envelope[Publish]) []any {
+	m := &env.Payload
+	args := make([]any, 0, 8+2*len(m.Fields))
+	args = append(args, "xadd", m.Stream)
+	if c.p.cfg.MaxLen > 0 {
+		args = append(args, "maxlen", "~", c.p.cfg.MaxLen)
 	}
+	args = append(args, "*")
+	if f := c.p.cfg.IDField; f != "" {
+		id := m.ID
+		if id == "" {
+			id = env.ID()
+		}
+		args = append(args, f, id)
+	}
+	if len(m.Fields) == 1 {
+		for name, value := range m.Fields {
+			args = append(args, name, value)
+		}
+		return args
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
+		args = append(args, name, m.Fields[name])
+	}
+	return args
+}
+
+// Flush implements broker.Flusher: it wakes the sender. The outcomes come by Link.Settle.
+func (c *conn) Flush(context.Context) error {
+	signal(c.filled)
+	return nil
+}
+
+// take takes the run that is there; nil for none.
+func (c *conn) take() *batch {
+	c.filling.Lock()
+	defer c.filling.Unlock()
 	run := c.run
 	c.run = nil
-	select {
-	case c.runs <- run:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return run
 }
 
 // send makes one round trip per run. Each entry has an outcome of its own.
@@ -76,7 +95,9 @@ func (c *conn) send(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case run := <-c.runs:
+		case <-c.filled:
+		}
+		if run := c.take(); run != nil {
 			if err := c.exec(ctx, run); err != nil {
 				return fmt.Errorf("redisstream: publish: %w", err)
 			}
@@ -88,16 +109,19 @@ func (c *conn) exec(ctx context.Context, run *batch) error {
 	if _, err := run.pipe.Exec(ctx); err != nil && !isAnswer(err) {
 		return err
 	}
-	for i, add := range run.adds {
-		switch err := add.Err(); {
+	for i := range run.adds {
+		add := &run.adds[i]
+		switch err := add.cmd.Err(); {
+		case err == nil && add.asked:
+			c.link.Settle(add.token, Receipt{add.cmd.Val()}, nil)
 		case err == nil:
-			c.link.Settle(run.tokens[i], Receipt{add.Val()}, nil)
+			c.link.Settle(add.token, nil, nil)
 		case passing(err):
-			c.link.Settle(run.tokens[i], nil, err)
+			c.link.Settle(add.token, nil, err)
 		case !isAnswer(err), serverSays(err, "READONLY"): // another server is the one to talk to
 			return err
 		default:
-			c.link.Settle(run.tokens[i], nil, broker.Rejected(fmt.Errorf("redisstream: %w", err)))
+			c.link.Settle(add.token, nil, broker.Rejected(fmt.Errorf("redisstream: %w", err)))
 		}
 	}
 	return nil
