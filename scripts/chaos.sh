@@ -1,5 +1,5 @@
 #!/bin/sh
-# Random faults over the fake protocol, a stream and core NATS, all three at once, for CHAOS (10m); the tests account for
+# Random faults over the fake protocol, JetStream, core NATS and Redis Streams, all at once, for CHAOS (10m); the tests account for
 # every message. Each prints a seed that TROUPE_CHAOS_SEED takes back.
 . "$(dirname "$0")/lib.sh"
 

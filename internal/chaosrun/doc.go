@@ -1,5 +1,5 @@
 // Package chaosrun drives broker actors through random faults for as long as it is told to, and accounts for every
-// message. It has tests only: TestFake over brokertest's fake protocol, TestJetStream and TestNats over real connections
+// message. It has tests only: TestFake over brokertest's fake protocol, TestJetStream, TestNats and TestRedis over real connections
 // through a fault proxy. They run for a few seconds each, or for the time in TROUPE_CHAOS, and print the seed that
 // TROUPE_CHAOS_SEED takes back.
 //
