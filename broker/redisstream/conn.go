@@ -87,7 +87,7 @@ func (p *protocol) client(link *broker.Link) *redis.Client {
 				nc, err = p.encrypt(ctx, nc)
 			}
 			if err != nil {
-				return dead{err}, nil
+				nc = dead{err} // what uses it fails with the reason
 			}
 			return nc, nil
 		},

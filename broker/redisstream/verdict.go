@@ -60,7 +60,7 @@ func (c *conn) redeliver(ctx context.Context) error {
 			}).Result()
 			switch {
 			case err != nil && ctx.Err() != nil:
-				return nil
+				return nil //nolint:nilerr // it was ended on purpose
 			case err != nil && !isAnswer(err):
 				return fmt.Errorf("redisstream: claim: %w", err)
 			case err != nil: // the group is gone; read makes it again, and the entry comes with the others

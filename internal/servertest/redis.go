@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"context"
 	"net"
 	"os/exec"
 	"strconv"
@@ -21,7 +22,7 @@ func Redis(tb testing.TB, settings ...string) *Server {
 	}, settings...)
 	return run(tb, &Server{
 		name: "redis-server", addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
-		command: func() *exec.Cmd { return exec.Command(path, args...) },
+		command: func() *exec.Cmd { return exec.CommandContext(context.WithoutCancel(tb.Context()), path, args...) },
 		answers: func(addr string) bool { return says(addr, "PING\r\n", "+PONG") || says(addr, "PING\r\n", "-NOAUTH") },
 	})
 }

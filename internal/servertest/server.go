@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os/exec"
@@ -98,7 +99,7 @@ func (s *Server) Kill() {
 	}
 	_ = cmd.Process.Kill()
 	select {
-	case <-done:
+	case <-done: // the exit status tells of the signal only
 	case <-time.After(startTimeout):
 		s.tb.Errorf("%s did not end", s.name)
 	}
@@ -119,7 +120,9 @@ func (s *Server) Freeze(on bool) {
 
 // says sends a text and reports whether an answer begins with another.
 func says(addr, send, want string) bool {
-	nc, err := net.DialTimeout("tcp4", addr, time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	nc, err := new(net.Dialer).DialContext(ctx, "tcp4", addr)
 	if err != nil {
 		return false
 	}
