@@ -120,6 +120,7 @@ func (s *Server) Freeze(on bool) {
 
 // says sends a text and reports whether an answer begins with another.
 func says(addr, send, want string) bool {
+	// A look of its own: the test's context may have ended while a server is waited for.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	nc, err := new(net.Dialer).DialContext(ctx, "tcp4", addr)
