@@ -9,8 +9,11 @@ import (
 	"github.com/troupe-go/troupe/broker"
 )
 
-// rounds is how often each stop is measured; TROUPE_SOAK asks for the long run. One in twenty may be late: the machine
-// has other things to do.
+// slack is what a bound in real time is multiplied by before a case fails: it is measured and printed, but the machine has
+// other things to do.
+const slack = 10
+
+// rounds is how often each stop is measured; TROUPE_SOAK asks for the long run.
 func rounds() int {
 	if os.Getenv("TROUPE_SOAK") != "" {
 		return 200
@@ -34,9 +37,9 @@ func (s *stopTimes) add(d time.Duration) {
 }
 
 func (s *stopTimes) judge() {
-	s.b.Logf("stop %s: at most %s in %d rounds", s.what, s.worst.Round(10*time.Microsecond), rounds())
-	if s.late > rounds()/20 {
-		s.b.Errorf("stop %s took longer than %s in %d of %d rounds, at most %s", s.what, s.b.f.StopWithin, s.late, rounds(), s.worst)
+	s.b.Logf("stop %s: at most %s in %d rounds, %d of them beyond %s", s.what, s.worst.Round(10*time.Microsecond), rounds(), s.late, s.b.f.StopWithin)
+	if s.worst > slack*s.b.f.StopWithin {
+		s.b.Errorf("stop %s took %s, the bound is %s", s.what, s.worst, s.b.f.StopWithin)
 	}
 }
 

@@ -20,7 +20,8 @@ type Features struct {
 	Pings bool
 	// Secret is a credential that Protocol.New uses; Run searches all events, dead letters and log lines for it.
 	Secret string
-	// StopWithin is how long a stop without a flush may take against a peer that does not answer. Default 100ms.
+	// StopWithin is how long a stop without a flush may take against a peer that does not answer. It is measured and
+	// printed; a stop fails the case at ten times it. Default 100ms.
 	StopWithin time.Duration
 }
 
