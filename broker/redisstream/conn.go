@@ -26,6 +26,9 @@ type conn struct {
 	link   *broker.Link
 	writer *redis.Client
 	reader *redis.Client // nil without a group
+	socks  sockets
+	serves atomic.Bool
+	served chan struct{} // closed when Serve has returned
 	half   int           // of the window
 	filled chan struct{}
 
@@ -43,15 +46,16 @@ type conn struct {
 // Connect implements broker.Protocol.
 func (p *protocol) Connect(ctx context.Context, link *broker.Link) (broker.Conn[Publish], error) {
 	c := &conn{
-		p: p, link: link, writer: p.client(link), held: map[*entry]bool{},
+		p: p, link: link, held: map[*entry]bool{}, served: make(chan struct{}),
 		changed: make(chan struct{}, 1), again: make(chan struct{}, 1), filled: make(chan struct{}, 1), half: 128,
 	}
 	if n := p.cfg.InFlight; n > 0 {
 		c.half = max(1, n/2)
 	}
+	c.writer = p.client(link, &c.socks)
 	clients := []*redis.Client{c.writer}
 	if p.cfg.Group != "" {
-		c.reader = p.client(link)
+		c.reader = p.client(link, &c.socks)
 		clients = append(clients, c.reader)
 	}
 	for _, client := range clients {
@@ -67,7 +71,7 @@ func (p *protocol) Connect(ctx context.Context, link *broker.Link) (broker.Conn[
 var errRedial = errors.New("redisstream: connection lost")
 
 // client is a driver that has one connection, and fails for good when that is lost.
-func (p *protocol) client(link *broker.Link) *redis.Client {
+func (p *protocol) client(link *broker.Link, socks *sockets) *redis.Client {
 	var dialled atomic.Bool
 	timeout := 30 * time.Second
 	if p.cfg.IdleTimeout > 0 {
@@ -89,9 +93,31 @@ func (p *protocol) client(link *broker.Link) *redis.Client {
 			if err != nil {
 				nc = dead{err} // what uses it fails with the reason
 			}
+			socks.add(nc)
 			return nc, nil
 		},
 	})
+}
+
+// sockets are those of one connection. They are closed before the drivers are: a driver that is closed while a command waits
+// complains about it on the standard error.
+type sockets struct {
+	mu  sync.Mutex
+	all []net.Conn
+}
+
+func (s *sockets) add(nc net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, nc)
+}
+
+func (s *sockets) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, nc := range s.all {
+		_ = nc.Close() // it may be closed already
+	}
 }
 
 // dead is a connection that fails with the reason why there is none. To a dial that fails the driver answers with a
@@ -162,7 +188,9 @@ func isAnswer(err error) bool {
 
 // Serve implements broker.Conn.
 func (c *conn) Serve(ctx context.Context) error {
-	defer context.AfterFunc(ctx, c.close)() // ends a read that waits
+	c.serves.Store(true)
+	defer close(c.served)
+	defer context.AfterFunc(ctx, c.socks.close)() // ends a read that waits
 	hooks := []func(context.Context) error{c.ping, c.send}
 	if c.reader != nil {
 		hooks = append(hooks, c.read, c.redeliver, c.claim, c.keepAlive)
@@ -174,7 +202,7 @@ func (c *conn) Serve(ctx context.Context) error {
 		all.Go(func() {
 			if err := hook(ctx); err != nil {
 				fail(err)
-				c.close()
+				c.socks.close()
 			}
 		})
 	}
@@ -214,12 +242,20 @@ func repeat(ctx context.Context, d time.Duration, f func() error) error {
 }
 
 // Disconnect implements broker.Conn.
-func (c *conn) Disconnect(context.Context) error {
+func (c *conn) Disconnect(ctx context.Context) error {
+	c.socks.close()
+	if c.serves.Load() {
+		select {
+		case <-c.served:
+		case <-ctx.Done():
+		}
+	}
 	c.close()
 	return nil
 }
 
 func (c *conn) close() {
+	c.socks.close()
 	_ = c.writer.Close() // it may be closed already
 	if c.reader != nil {
 		_ = c.reader.Close()
