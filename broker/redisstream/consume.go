@@ -28,6 +28,9 @@ func (c *conn) ApplySubscription(ctx context.Context, name string, _ struct{}) e
 		start = "0" // it was there, and what came since it is gone must not be skipped
 	}
 	if err := c.ensureGroup(ctx, name, start); err != nil {
+		if passing(err) { // a connection without it would be deaf until somebody noticed
+			c.link.Lost(err)
+		}
 		return err
 	}
 	c.mu.Lock()

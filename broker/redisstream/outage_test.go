@@ -154,6 +154,25 @@ func TestServerFull(t *testing.T) {
 	a.check(t, c, s, 1)
 }
 
+// A server that is too full to make the group is tried again, with the delays of the reconnect: the actor is not deaf when
+// there is room.
+func TestServerFullAtTheStart(t *testing.T) {
+	srv := servertest.Redis(t)
+	c := plain(t, srv.Addr())
+	fill(t, c, 3)
+	if err := c.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	sys := newSystem(t)
+	s := &sink{}
+	ref := spawn(t, sys, "redis", redisstream.New(fast(srv.Addr()), short, consuming(spawn(t, sys, "sink", s.actor), "one")))
+	eventually(t, "refused", func() bool { return status(t, sys, ref).LastError != nil })
+	if err := c.ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all three", func() bool { return len(s.ids()) == 3 })
+}
+
 // What the server refuses for good is a dead letter and costs no connection; the messages around it are stored.
 func TestRejectedKeepsTheConnection(t *testing.T) {
 	each(t, func(t *testing.T, addr string) {

@@ -130,7 +130,7 @@ func (c *conn) exec(ctx context.Context, run *batch) error {
 // passing says that an error will pass, as a full memory: the entry is sent again, and the third time in a row costs the connection, so that the
 // delays of the reconnect apply.
 func passing(err error) bool {
-	for _, word := range []string{"OOM", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY", "MISCONF"} {
+	for _, word := range []string{"OOM", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY ", "MISCONF"} {
 		if serverSays(err, word) {
 			return true
 		}
