@@ -46,8 +46,8 @@
 //
 // An envelope that takes down one connection after the other is found and becomes a dead letter (ReasonPoison): after three
 // losses in a row the window closes to one; what was alone in flight at two further losses is held back; and on a next
-// connection that confirms another envelope or proves stable it is sent once more, alone, and convicted if that falls. A
-// peer that dies of everything convicts nobody.
+// connection that confirms another envelope and outlives the others, or proves stable, it is sent once more, alone, and
+// convicted if that falls. A peer that dies of everything convicts nobody.
 //
 // # Inbound: acknowledgement after handling
 //

@@ -20,6 +20,7 @@ type ticker struct {
 	oldest  int64         // no envelope is too old before; 0 is none has an age
 	evicted int           // not told yet
 	tell    int64         // when they are told; 0 is that the next one is told at once
+	trial   int64         // when suspects are tried, if their link is still up; 0 is none
 }
 
 func (o *outbox[O]) now() int64 { return int64(time.Since(o.began)) + 1 }
@@ -49,13 +50,13 @@ func (o *outbox[O]) overflowed(n int) (tell int) {
 
 // next is when something is due; 0 is never.
 func (t *ticker) next() int64 {
-	switch {
-	case t.oldest == 0:
-		return t.tell
-	case t.tell == 0:
-		return t.oldest
+	first := int64(0)
+	for _, at := range []int64{t.oldest, t.tell, t.trial} {
+		if at != 0 && (first == 0 || at < first) {
+			first = at
+		}
 	}
-	return min(t.oldest, t.tell)
+	return first
 }
 
 // arm makes sure that the goroutine runs and wakes in time.
@@ -110,6 +111,11 @@ func (o *outbox[O]) sweep() (out []verdict[O], tell int, sleep time.Duration, mo
 	}
 	if t.oldest != 0 && t.oldest <= now {
 		out = o.expire(now)
+		o.changed()
+	}
+	if t.trial != 0 && t.trial <= now {
+		t.trial = 0
+		o.try()
 		o.changed()
 	}
 	t.due = t.next()

@@ -19,6 +19,8 @@ type entry[O any] struct {
 	strikes  int32  // times it was all but proved to be poison, on links that may have been to blame
 	trial    bool   // it is sent alone, on a link that has proved good: if that falls it is poison
 	guilty   bool   // it did
+	sentAt   int64  // of the last dispatch in the closed window, on the outbox's clock
+	took     int64  // longest time from such a dispatch to the loss
 	returns  int32  // outcomes left open on one link
 	returned uint64 // epoch in which the last outcome was left open and no dispatch followed; 0 is none
 	until    int64  // when it is too old to be sent, on the outbox's clock; 0 is never
@@ -66,6 +68,8 @@ type outbox[O any] struct {
 	window int
 	narrow bool       // the window is closed to 1: looking for a poison
 	trials int        // entries that are on trial
+	upAt   int64      // since when the link that holds suspects back is up
+	proved bool       // that link has confirmed something
 	losses int        // links that fell with something in flight, since the last answer of the peer
 	blamed bool       // a link fell while suspects were held, since the last answer
 	held   []entry[O] // suspects that the current link does not get, in order
@@ -236,6 +240,9 @@ func (o *outbox[O]) take(l *Link, wait bool) (env Envelope[O], t taken) {
 	e := o.q.remove(0)
 	o.ord++
 	e.ord, e.returned = o.ord, 0
+	if o.narrow {
+		e.sentAt = o.now()
+	}
 	env = Envelope[O]{Payload: e.payload, Resends: int(e.sends), asked: isAsk(e.done), seq: e.seq, origin: o.origin}
 	if e.sends++; e.sends > 1 {
 		o.book.Resent++
@@ -330,7 +337,9 @@ func (o *outbox[O]) begin(l *Link, window int) {
 	}
 	o.epoch, o.open, o.window = l.epoch, true, max(1, window)
 	o.fl, o.free = o.fl[:0], 0 // nothing is in flight between two links
-	o.hold()
+	if o.hold(); len(o.held) > 0 {
+		o.upAt, o.proved = o.now(), false
+	}
 	o.can.Broadcast()
 }
 

@@ -1,14 +1,17 @@
 package broker
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // This file finds the envelope that takes down one connection after the other. A loss does not say which envelope caused
 // it, and the innocent must not pay:
 //
 //   - after closeAfter losses in a row with something in flight, the window closes to 1;
 //   - an envelope that was alone in flight at suspectAt further losses is a suspect, and the next link does not get it;
-//   - if that link confirms another envelope, or stays up for stableAfter, it has proved good, and the suspect is on trial:
-//     it is sent once more, alone. If the link falls before it is settled, it is poison and a dead letter;
+//   - if that link confirms another envelope and outlives by far the time in which the others fell, or stays up for
+//     stableAfter, it has proved good, and the suspect is on trial: it is sent once more, alone. If the link falls before it is settled, it is poison and a dead letter;
 //   - if the link falls while the suspect is held, the link is to blame and the suspect returns to the head. What was alone
 //     in flight at that loss is counted all the same, so that of two poisons, one behind the other, both come to be held;
 //   - a streak in which a link was to blame proves nothing when it ends: links may just have become good again. Then the
@@ -18,6 +21,13 @@ const (
 	closeAfter  = 3
 	suspectAt   = 2
 	maxSuspects = 8
+)
+
+// A link has outlived the others when it is up for outlive times as long as the suspect was in flight at the losses, and
+// for minOutlive at least: links that fall every few milliseconds by themselves do not last that long.
+const (
+	outlive    = 4
+	minOutlive = 100 * time.Millisecond
 )
 
 // hold keeps the suspects at the head from a new link. Under mu.
@@ -101,9 +111,29 @@ func (o *outbox[O]) answered(confirmed bool) {
 			o.q.at(i).alone = 0
 		}
 	}
-	if confirmed {
-		o.judge()
+	if confirmed && len(o.held) > 0 {
+		o.proved = true
+		o.try()
 	}
+}
+
+// try puts the suspects on trial if the link has proved good, now or when it has outlived the others. Under mu.
+func (o *outbox[O]) try() {
+	if len(o.held) == 0 || !o.proved || !o.open {
+		return
+	}
+	wait := int64(0)
+	for i := range o.held {
+		if e := &o.held[i]; !o.blamed || e.strikes > 0 { // the others only go back to the queue
+			wait = max(wait, int64(minOutlive), outlive*e.took)
+		}
+	}
+	if at := o.upAt + wait; at > o.now() {
+		o.tick.trial = at
+		o.arm()
+		return
+	}
+	o.judge()
 }
 
 // stable tells that the link has been up for stableAfter. That speaks against one suspect; with several it proves
@@ -149,6 +179,9 @@ func (o *outbox[O]) blame(l *Link) {
 	}
 	if o.narrow && n == 1 {
 		one.alone++
+		if one.sentAt != 0 {
+			one.took = max(one.took, o.now()-one.sentAt)
+		}
 	}
 	o.blamed = o.blamed || len(o.held) > 0
 	if o.losses++; o.losses >= closeAfter {

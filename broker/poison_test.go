@@ -187,3 +187,32 @@ func TestUnluckyIsTriedBeforeItIsConvicted(t *testing.T) {
 		})
 	}
 }
+
+// TestStormConvictsNobody: connections fall every few milliseconds by themselves, and the one that holds the suspect back
+// confirms something before it falls as well. The message at the head was alone in flight again and again, and is innocent.
+func TestStormConvictsNobody(t *testing.T) {
+	storm := func(w *world) {
+		holding(w)
+		w.fake.OnConnect = func(_ context.Context, n int, _ *broker.Link) error {
+			if n%6 == 0 {
+				time.AfterFunc(3*ms, func() { w.fake.Confirm(1) })
+			}
+			if n <= 30 {
+				time.AfterFunc(5*ms, func() { w.fake.Drop(errGone) })
+			}
+			return nil
+		}
+	}
+	fast := set(func(c *broker.Config) { c.Reconnect.InitialDelay, c.Reconnect.MaxDelay = 10*ms, 20*ms })
+	bubble(t, storm, fast, func(w *world) {
+		for i := range 50 {
+			w.publish(fmt.Sprintf("%02d", i))
+		}
+		for range 40 {
+			w.after(time.Second)
+			w.fake.Confirm(50)
+		}
+		equal(t, "dead letters", len(w.reasons()), 0)
+		equal(t, "acked", w.books().Acked, 50)
+	})
+}

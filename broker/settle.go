@@ -191,6 +191,7 @@ func (o *outbox[O]) lost(l *Link) {
 	}
 	o.acquit()
 	out := o.convict()
+	o.tick.trial = 0
 	o.epoch = 0
 	o.changed()
 	o.mu.Unlock()

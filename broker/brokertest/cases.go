@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/actor"
@@ -88,7 +89,7 @@ func caseOrder(b *bench) {
 	k := b.settled(ref, n)
 	b.Logf("%d losses, books %+v", b.events(ref, isDisconnected), k)
 	if k.Undelivered != 0 {
-		b.Errorf("%d of %d not delivered", k.Undelivered, n)
+		b.Errorf("%d of %d not delivered, %s", k.Undelivered, n, b.reasons())
 	}
 	if heard == nil {
 		return
@@ -218,4 +219,15 @@ func caseUnhandled(b *bench) {
 	if used := b.status(consumer).Inbound.Unhandled; used > 8 {
 		b.Errorf("%d messages unhandled, the window is 8", used)
 	}
+}
+
+// reasons says why messages were not delivered, for a failure's text.
+func (b *bench) reasons() string {
+	var out []string
+	for _, u := range b.rec.Undelivered() {
+		if out = append(out, fmt.Sprintf("%s: %v", u.Reason, u.Cause)); len(out) == 5 {
+			break
+		}
+	}
+	return strings.Join(out, "; ")
 }
